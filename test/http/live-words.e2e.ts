@@ -8,16 +8,13 @@ import { LiveWordsService } from '../../src/modules/live/words/live-words.servic
 import { LiveWordsWorkerService } from '../../src/modules/live/words/live-words-worker.service.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { BEGUN, principalOf } from '../support/live/live-session.js';
+import { SPEECH } from '../../src/testing/speech.js';
+import { BEGUN, principalOf, SAID, silence, spokenPcm } from '../support/live/live-session.js';
 
 /** Makes no files: the words are looked at when the audio has ended. */
 const service = useService({ ROLES: 'api,transcriber', LIVE_SESSIONS: '2' });
 
-const SPEECH = path.join(__dirname, '../fixtures/speech');
-const SAID = 'go forward ten meters';
-const WAV_HEADER_BYTES = 44;
 const PART_BYTES = 6400;
-const silence = (seconds: number): Buffer => Buffer.alloc(seconds * 32_000);
 
 describe('words while one speaks (D92)', () => {
   let live: LiveRecordingsService;
@@ -27,7 +24,7 @@ describe('words while one speaks (D92)', () => {
   beforeAll(async () => {
     live = service.app.get(LiveRecordingsService);
     words = service.app.get(LiveWordsService);
-    speech = (await readFile(path.join(SPEECH, 'go-forward-ten-meters.wav'))).subarray(WAV_HEADER_BYTES);
+    speech = await spokenPcm();
   });
 
   /** A live recording whose signals are kept. */

@@ -118,17 +118,17 @@ export async function endAbandoned(runner: SqlRunner): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** For how long the transcriber that writes words while one speaks may read what is behind it, once the file is there. */
+/** For how long the words that are still missing may be recognised once the file is there. */
 const WORDS_SECONDS = 60;
 
 /**
- * Deletes the rows of those whose file is stored, unless their last words are still to come; their audio is without a row
- * then. SQL, because of the clock of the database. @returns their ids
+ * Deletes the rows of those whose file is stored, unless words are still to come, also of one that waits for a transcriber;
+ * their audio is without a row then. SQL, because of the clock of the database. @returns their ids
  */
 export async function deleteAssembled(runner: SqlRunner): Promise<string[]> {
   const rows = await runner.query<{ id: string }>(
     `DELETE FROM live_recordings WHERE assembled_at < now() - make_interval(secs => $1)
-       OR (assembled_at IS NOT NULL AND (lease_token IS NULL OR lease_until < now())) RETURNING recording_id AS id`,
+       OR (assembled_at IS NOT NULL AND words_ended_at IS NOT NULL) RETURNING recording_id AS id`,
     [WORDS_SECONDS],
   );
   return rows.map(({ id }) => id);

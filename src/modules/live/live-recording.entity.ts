@@ -72,7 +72,7 @@ export class LiveRecordingRow {
   @Column('timestamptz', { nullable: true })
   wordsEndedAt: Date | null;
 
-  /** Why there are none, for the client. */
+  /** Why words are missing, or there are none, for the client. */
   @Column('text', { nullable: true })
   wordsProblem: string | null;
 }

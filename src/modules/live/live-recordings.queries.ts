@@ -30,12 +30,16 @@ export async function insertLive(
   row: Pick<
     LiveRow,
     'recordingId' | 'accountId' | 'audioFormat' | 'sampleRate' | 'reservedKey' | 'reservedBytes' | 'reservedMs'
-  >,
+  > & {
+    /** Why no words will come; null where they may. */
+    wordsProblem: string | null;
+  },
 ): Promise<void> {
   await tx.query(
     `INSERT INTO live_recordings
-       (recording_id, account_id, audio_format, sample_rate, reserved_key, reserved_bytes, reserved_ms)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+       (recording_id, account_id, audio_format, sample_rate, reserved_key, reserved_bytes, reserved_ms, words_problem,
+        words_ended_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $8::text IS NOT NULL THEN now() END)`,
     [
       row.recordingId,
       row.accountId,
@@ -44,6 +48,7 @@ export async function insertLive(
       row.reservedKey,
       row.reservedBytes,
       row.reservedMs,
+      row.wordsProblem,
     ],
   );
 }

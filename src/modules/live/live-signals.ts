@@ -16,5 +16,5 @@ export type LiveSignal =
   | { type: 'final'; item: number; text: string; start: number; end: number }
   /** Nothing follows. */
   | { type: 'finished' }
-  /** Why there are no words. The recording goes on. */
+  /** Why words are missing, or there are none. The recording goes on. */
   | { type: 'problem'; message: string };

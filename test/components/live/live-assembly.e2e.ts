@@ -1,3 +1,4 @@
+import { LiveFilesService } from '../../../src/modules/live/live-files.service.js';
 import { LiveRecordingsService } from '../../../src/modules/live/live-recordings.service.js';
 import { StorageUnavailableError } from '../../../src/platform/storage/file-system.js';
 import { ObjectStore } from '../../../src/platform/storage/object-store.js';
@@ -22,9 +23,18 @@ describe('the file of a live recording (D91)', () => {
 
   afterEach(() => jest.restoreAllMocks());
 
-  const begin = async (begun = {}) => {
+  const endWords = async (recordingId: string): Promise<void> => {
+    await service.database.query(
+      'UPDATE live_recordings SET words_ended_at = now(), lease_token = NULL, lease_until = NULL WHERE recording_id = $1',
+      [recordingId],
+    );
+  };
+
+  /** Without words, unless some are awaited. */
+  const begin = async (begun = {}, awaitsWords = false) => {
     const client = await service.account();
     const { recordingId } = await live.begin(principalOf(client.accountId), { ...BEGUN, ...begun });
+    if (!awaitsWords) await endWords(recordingId);
     return { client, recordingId, path: `/v1/recordings/${recordingId}` };
   };
 
@@ -170,24 +180,35 @@ describe('the file of a live recording (D91)', () => {
     await expect(countedFor(client.accountId)).resolves.toMatchObject({ bytes: 0, listed: 0 });
   });
 
-  it('leaves the parts to a transcriber that is still behind, as long as it holds its lease', async () => {
-    const { recordingId } = await begin();
+  it.each([
+    ['is still behind', `lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour'`],
+    ['was lost', `lease_token = gen_random_uuid(), lease_until = now() - interval '1 second'`],
+    ['has no free session yet', 'lease_token = NULL, lease_until = NULL'],
+  ])('leaves the parts to a transcriber that %s, until the words have ended', async (_, lease) => {
+    const { recordingId } = await begin({}, true);
     const audio = await appendParts(live, { recordingId }, 2);
-    await service.database.query(
-      `UPDATE live_recordings SET lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour'
-       WHERE recording_id = $1`,
-      [recordingId],
-    );
+    await service.database.query(`UPDATE live_recordings SET ${lease} WHERE recording_id = $1`, [recordingId]);
     await live.end(recordingId, 'finished');
     await stored(recordingId);
+    await service.app.get(LiveFilesService, { strict: false }).deleteAssembled();
     await expect(live.read(recordingId, 0, audio.length)).resolves.toEqual({
       audio,
       storedBytes: audio.length,
       ended: true,
     });
-    await service.database.query('UPDATE live_recordings SET lease_token = NULL WHERE recording_id = $1', [
-      recordingId,
-    ]);
+    await endWords(recordingId);
+    await eventually(() => isGone(recordingId));
+  });
+
+  it('waits for no words that do not come within a minute', async () => {
+    const { recordingId } = await begin({}, true);
+    await appendParts(live, { recordingId }, 1);
+    await live.end(recordingId, 'finished');
+    await stored(recordingId);
+    await service.database.query(
+      `UPDATE live_recordings SET assembled_at = now() - interval '61 seconds' WHERE recording_id = $1`,
+      [recordingId],
+    );
     await eventually(() => isGone(recordingId));
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import request from 'supertest';
 import { LiveSignalsService } from '../../../src/modules/live/live-signals.service.js';
 import type { LiveSignal } from '../../../src/modules/live/live-signals.js';
-import type { ApiClient } from '../../../src/testing/api-client.js';
+import { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { SPEECH } from '../../../src/testing/speech.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
@@ -97,6 +97,12 @@ describe('a request for a WebSocket', () => {
       [refused(`${PCM}&language=klingon`), 400, 'ValidationError', 'language'],
       [refused(`${PCM}&vocabulary=[1]`), 400, 'ValidationError', 'vocabulary'],
       [refused(`${PCM}&title=a&title=b`), 400, 'ValidationError', 'title'],
+      [refused(`${PCM}&speakers=21`), 400, 'ValidationError', 'speakers'],
+      [refused(`${PCM}&diarize=yes`), 400, 'ValidationError', 'diarize'],
+      [refused(`${PCM}&diarize=false&speakers=2`), 400, 'ValidationError', 'diarize'],
+      [refused(`${PCM}&custom_tags=x`), 400, 'ValidationError', 'custom_tags'],
+      [refused('?intent=transcription&speakers=some'), 400, 'ValidationError', 'speakers'],
+      [refused('?intent=transcription&custom_tags={"a":1}'), 400, 'ValidationError', 'custom_tags'],
       [refused(`${PCM}&recording=${foreign}`), 404, 'NotFoundError'],
       [refused(`${PCM}&recording=x`), 404, 'NotFoundError'],
       [refused(PCM, owner.headers, ['other']), 400, 'ValidationError', 'Sec-WebSocket-Protocol'],
@@ -111,16 +117,6 @@ describe('a request for a WebSocket', () => {
         connection: 'close',
       });
     }
-  });
-
-  it('is refused for a test key', async () => {
-    const { body } = await owner.post('/v1/account/api-keys', {
-      name: 'Test',
-      mode: 'test',
-      scopes: ['recordings:write'],
-    });
-    const headers = { Authorization: `Bearer ${body.api_key}.${body.api_secret}` };
-    expect((await refused(PCM, headers)).body.error.message).toMatch(/test key/);
   });
 
   it('is 426 for an ordinary request, and 400 for a wrong handshake', async () => {
@@ -172,7 +168,8 @@ describe('a request for a WebSocket', () => {
 
 describe('the plain protocol', () => {
   it('stores what is sent, says how far, and passes on the words', async () => {
-    const client = await open(`${PCM}&title=Standup&language=english`);
+    const tags = encodeURIComponent('{"ticket":"T-1042"}');
+    const client = await open(`${PCM}&title=Standup&language=english&diarize=true&custom_tags=${tags}`);
     const id = await started(client);
     const audio = randomBytes(64_000);
     for (let at = 0; at < audio.length; at += 3200) client.send(audio.subarray(at, at + 3200));
@@ -180,7 +177,9 @@ describe('the plain protocol', () => {
     expect(client.all('stored').at(-1)).toEqual({ type: 'stored', bytes: 64_000, seconds: 2 });
     expect((await storedAudio(id)).equals(audio)).toBe(true);
     const { body } = await owner.get(`/v1/recordings/${id}?include=title`).expect(200);
-    expect(body).toMatchObject({ status: 'processing', title: 'Standup' });
+    expect(body).toMatchObject({ status: 'processing', title: 'Standup', custom_tags: { ticket: 'T-1042' } });
+    const sql = 'SELECT speakers FROM recordings WHERE id = $1';
+    expect(await service.database.query(sql, [id])).toEqual([{ speakers: 0 }]);
 
     publish(id, { type: 'speech_started', item: 0, at: 0.5 });
     publish(id, { type: 'delta', item: 0, offset: 0, text: 'good', words: [] });
@@ -204,6 +203,29 @@ describe('the plain protocol', () => {
       { type: 'final', item: 1, text: 'bye', start: 1.6, end: 2 },
       { type: 'ended', reason: 'finished', recording_id: id },
     ]);
+  });
+
+  it('is taken of a test key, without words and with the text of its script', async () => {
+    const worker = await startService(service.environment, { ROLES: 'worker' });
+    const { body } = await owner.post('/v1/account/api-keys', {
+      name: 'Test',
+      mode: 'test',
+      scopes: ['recordings:read', 'recordings:write'],
+    });
+    const { id: key, api_key: name, api_secret: secret } = body as Record<'id' | 'api_key' | 'api_secret', string>;
+    const tester = new ApiClient(service.url, owner.accountId, { id: key, key: name, secret });
+    const client = await open(PCM, tester);
+    const id = await started(client);
+    expect(await client.next('problem')).toEqual({
+      type: 'problem',
+      message: 'A test key has no words while one speaks.',
+    });
+    client.send(PIECE);
+    client.send({ type: 'finish' });
+    expect(await client.end()).toMatchObject({ code: 1000 });
+    expect(await tester.finished(id)).toMatchObject({ status: 'transcribed' });
+    await owner.get(`/v1/recordings/${id}`).expect(404);
+    await worker.close();
   });
 
   it('takes what a browser records', async () => {

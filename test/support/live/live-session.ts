@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Principal } from '../../../src/access/principal.js';
 import { quotasOf, type Quotas } from '../../../src/access/plans.js';
+import { SPEECH } from '../../../src/testing/speech.js';
 import type { LiveRecording, LiveRecordingsService } from '../../../src/modules/live/live-recordings.service.js';
 
 /** Of a key with every scope. @param quotas that differ from those of the plan `enterprise` */
@@ -17,6 +20,16 @@ export const principalOf = (accountId: string, quotas: Partial<Quotas> = {}): Pr
   scopes: [],
   userId: null,
 });
+
+/** What is said in it. */
+export const SAID = 'go forward ten meters';
+const WAV_HEADER_BYTES = 44;
+
+/** PCM at 16 kHz. */
+export const spokenPcm = async (): Promise<Buffer> =>
+  (await readFile(path.join(SPEECH, 'go-forward-ten-meters.wav'))).subarray(WAV_HEADER_BYTES);
+
+export const silence = (seconds: number): Buffer => Buffer.alloc(seconds * PCM_RATE * 2);
 
 const PCM_RATE = 16_000;
 const PART_BYTES = PCM_RATE * 2 * 0.2;

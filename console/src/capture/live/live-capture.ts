@@ -18,13 +18,13 @@ type LiveState = 'connecting' | 'on' | 'off';
 export class LiveCapture {
   readonly words = new LiveWords();
   readonly state = signal<LiveState>('connecting');
-  /** What the service knows of it. Tags and speakers are said once it is finished. */
+  /** What the service knows of it. */
   readonly begun: Description;
   private readonly stream: LiveStream;
 
   /** @param onBegin told once there is a recording in the service */
   constructor({ extension }: AudioType, description: Description, onBegin: (recordingId: string) => void) {
-    this.begun = { ...description, tags: {}, speakers: '' };
+    this.begun = description;
     this.stream = new LiveStream({
       connect: (recordingId) => openRealtime(parametersOf(extension, description, recordingId)),
       onMessage: (message) => {
@@ -55,12 +55,15 @@ export class LiveCapture {
   }
 }
 
-function parametersOf(extension: string, { name, language }: Description, recordingId: string | null): URLSearchParams {
+function parametersOf(extension: string, description: Description, recordingId: string | null): URLSearchParams {
+  const { name, language, speakers, tags } = description;
   const format = extension === 'm4a' ? 'mp4' : extension;
   if (recordingId !== null) return new URLSearchParams({ format, recording: recordingId });
   return new URLSearchParams({
     format,
     title: titleOfItem({ kind: 'recording', name }),
     ...(language !== '' && { [language.includes(',') ? 'languages' : 'language']: language }),
+    ...(speakers !== '' && { speakers }),
+    ...(Object.keys(tags).length > 0 && { custom_tags: JSON.stringify(tags) }),
   });
 }

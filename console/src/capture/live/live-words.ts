@@ -15,7 +15,7 @@ export class LiveWords {
   private readonly begun = signal<readonly Utterance[]>([]);
   /** Words of what is still being said. */
   readonly partial = computed(() => this.begun.value.map(({ text }) => text.trim()).join(' '));
-  /** Why no words come. */
+  /** Why no words come. None once some have come again. */
   readonly problem = signal<string | null>(null);
 
   heed(message: LiveMessage): void {
@@ -34,7 +34,9 @@ export class LiveWords {
 
   private complete({ item, text }: Utterance): void {
     this.begun.value = this.begun.peek().filter((begun) => begun.item !== item);
-    if (text.trim() !== '') this.finals.value = placed(this.finals.peek(), { item, text });
+    if (text.trim() === '') return;
+    this.finals.value = placed(this.finals.peek(), { item, text });
+    this.problem.value = null;
   }
 }
 

@@ -16,6 +16,9 @@ const SETTINGS: RecordingSettings = {
   languages: null,
   vocabulary: ['Grafana'],
   title: 'A note',
+  speakers: '2',
+  diarize: null,
+  customTags: '{"ticket":"T-1"}',
 };
 const RECORDING = { recordingId: '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60', storedBytes: 4800 } as LiveRecording;
 const ITEM = 'item_019aa5c10d3e7a55b0f49a1c2e7d4b60_';
@@ -124,12 +127,33 @@ describe('OpenAiProtocol', () => {
       languages: null,
       vocabulary: ['Prometheus', 'Zoë'],
       title: 'A note',
+      speakers: '2',
+      diarize: null,
+      customTags: '{"ticket":"T-1"}',
     });
   });
 
   it('keeps what the query said where a session says nothing', () => {
     update({ type: 'transcription', audio: { input: { transcription: { model: 'whisper-1' } } } });
     expect(protocol.settings()).toEqual(SETTINGS);
+  });
+
+  it('takes speakers and tags, in the form of the beta as well, and shows the tags again', () => {
+    const tags = { ticket: 'T-2' };
+    expect(
+      update({ audio: { input: { transcription: { speakers: 'auto', diarize: true } } }, custom_tags: tags }),
+    ).toMatchObject({ session: { custom_tags: tags } });
+    const chosen = { speakers: 'auto', diarize: 'true', customTags: '{"ticket":"T-2"}' };
+    expect(protocol.settings()).toMatchObject(chosen);
+    start(true);
+    const session = { input_audio_transcription: { speakers: 3 }, custom_tags: tags };
+    expect(send({ type: 'transcription_session.update', session })).toMatchObject({ session: { custom_tags: tags } });
+    expect(protocol.settings()).toMatchObject({ speakers: '3', diarize: null, customTags: '{"ticket":"T-2"}' });
+    append('AAAA'.repeat(2));
+    expect(update({ custom_tags: { ticket: 'T-3' } })?.error).toMatchObject({ param: 'session.custom_tags' });
+    expect(update({ audio: { input: { transcription: { speakers: 4 } } } })?.error).toMatchObject({
+      param: 'session.audio.input.transcription',
+    });
   });
 
   it('takes the settings of the beta', () => {
@@ -192,6 +216,25 @@ describe('OpenAiProtocol', () => {
       'session.audio.input.turn_detection.threshold',
       /number/,
     ],
+    [
+      'speakers',
+      { audio: { input: { transcription: { speakers: 21 } } } },
+      'session.audio.input.transcription.speakers',
+      /auto or an integer from 1 to 20/,
+    ],
+    [
+      'a wish for speakers',
+      { audio: { input: { transcription: { diarize: 'yes' } } } },
+      'session.audio.input.transcription.diarize',
+      /true or false/,
+    ],
+    [
+      'speakers and none',
+      { audio: { input: { transcription: { diarize: false, speakers: 2 } } } },
+      'session.audio.input.transcription.diarize',
+      /together with speakers/,
+    ],
+    ['tags', { custom_tags: { ticket: 1 } }, 'session.custom_tags', /value of "ticket" must be a string/],
     ['noise', { audio: { input: { noise_reduction: 3 } } }, 'session.audio.input.noise_reduction', /object/],
   ])('names the field and the rule of wrong settings, and changes nothing: %s', (_, session, param, rule) => {
     const before = protocol.settings();

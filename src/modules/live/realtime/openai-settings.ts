@@ -1,6 +1,8 @@
 import { type BrokenRule, InvalidRequestError } from '../../../platform/errors/errors.js';
 import { languageName, MAX_LANGUAGES } from '../../../platform/languages.js';
+import { checkSpeakers, type Speakers } from '../../../platform/speakers.js';
 import { checkVocabulary, MAX_TERMS, promptTerms } from '../../../platform/vocabulary.js';
+import { parseCustomTags } from '../../recordings/upload/growing-uploads.service.js';
 import type { LiveAudioType } from '../live-recordings.service.js';
 import type { RecordingSettings } from './realtime-client.js';
 
@@ -18,9 +20,10 @@ interface Shown {
   noiseReduction: Fields | null;
   turnDetection: Fields | null;
   include: unknown;
+  customTags: Fields | null;
 }
 
-type Spoken = Pick<RecordingSettings, 'language' | 'languages' | 'vocabulary'>;
+type Spoken = Pick<RecordingSettings, 'language' | 'languages' | 'vocabulary' | 'speakers' | 'diarize'>;
 
 const SERVER_VAD = { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500 };
 
@@ -32,6 +35,7 @@ export class OpenAiSettings {
     noiseReduction: null,
     turnDetection: SERVER_VAD,
     include: null,
+    customTags: null,
   };
   private spoken: Spoken;
 
@@ -42,7 +46,9 @@ export class OpenAiSettings {
 
   get recording(): RecordingSettings {
     const audio: LiveAudioType = { format: 'pcm16', sampleRate: this.shown.sampleRate };
-    return { ...this.initial, ...this.spoken, audio };
+    const { customTags: tags } = this.shown;
+    const customTags = tags === null ? this.initial.customTags : JSON.stringify(tags);
+    return { ...this.initial, ...this.spoken, customTags, audio };
   }
 
   get detectsTurns(): boolean {
@@ -56,7 +62,7 @@ export class OpenAiSettings {
       throw invalid('session.type', 'must be transcription: this service has no conversations');
     }
     const input = objectOf('session.audio.input', objectOf('session.audio', fields.audio ?? {}).input ?? {});
-    this.apply('session.audio.input.', { ...input, include: fields.include }, begun, (format) => {
+    this.apply('session.audio.input.', { ...input, ...ownFields(fields) }, begun, (format) => {
       const { type, rate = 24_000 } = objectOf('session.audio.input.format', format);
       if (type !== 'audio/pcm') throw invalid('session.audio.input.format.type', 'must be audio/pcm');
       if (SAMPLE_RATES.includes(rate as number)) return rate as number;
@@ -68,7 +74,7 @@ export class OpenAiSettings {
   updateBeta(session: unknown, begun: boolean): void {
     const fields = objectOf('session', session);
     const input = {
-      include: fields.include,
+      ...ownFields(fields),
       format: fields.input_audio_format,
       transcription: fields.input_audio_transcription,
       noise_reduction: fields.input_audio_noise_reduction,
@@ -81,7 +87,7 @@ export class OpenAiSettings {
   }
 
   session(id: string): object {
-    const { sampleRate, transcription, noiseReduction, turnDetection, include } = this.shown;
+    const { sampleRate, transcription, noiseReduction, turnDetection, include, customTags } = this.shown;
     return {
       type: 'transcription',
       object: 'realtime.transcription_session',
@@ -95,11 +101,12 @@ export class OpenAiSettings {
         },
       },
       include,
+      ...(customTags && { custom_tags: customTags }),
     };
   }
 
   sessionBeta(id: string): object {
-    const { transcription, noiseReduction, turnDetection, include } = this.shown;
+    const { transcription, noiseReduction, turnDetection, include, customTags } = this.shown;
     return {
       id,
       object: 'realtime.transcription_session',
@@ -109,6 +116,7 @@ export class OpenAiSettings {
       input_audio_noise_reduction: noiseReduction,
       turn_detection: turnDetection,
       include,
+      ...(customTags && { custom_tags: customTags }),
     };
   }
 
@@ -128,9 +136,12 @@ export class OpenAiSettings {
       next.turnDetection = readTurnDetection(`${path}turn_detection`, input.turn_detection);
     }
     if (input.include !== undefined) next.include = input.include;
+    if (input.customTags !== undefined) next.customTags = readTags(input.customTags);
     if (begun) {
       if (next.sampleRate !== this.shown.sampleRate) throw invalid(`${path}format`, CANNOT_CHANGE);
       if (JSON.stringify(spoken) !== JSON.stringify(this.spoken)) throw invalid(`${path}transcription`, CANNOT_CHANGE);
+      const isTagged = JSON.stringify(next.customTags) !== JSON.stringify(this.shown.customTags);
+      if (isTagged) throw invalid('session.custom_tags', CANNOT_CHANGE);
     }
     this.shown = next;
     this.spoken = spoken;
@@ -150,9 +161,13 @@ export class OpenAiSettings {
       language: isSaid ? one : initial.language,
       languages: isSaid ? (one === null ? several : null) : (initial.languages ?? null),
       vocabulary: terms.length > 0 ? terms.slice(0, MAX_TERMS) : (initial.vocabulary ?? null),
+      ...(readSpeakers(path, fields) ?? { speakers: initial.speakers ?? null, diarize: initial.diarize ?? null }),
     };
   }
 }
+
+/** What stands beside the audio, in both forms. */
+const ownFields = ({ include, custom_tags: customTags }: Fields): Fields => ({ include, customTags });
 
 const CANNOT_CHANGE = 'cannot be changed after the first audio';
 
@@ -194,6 +209,30 @@ function readKeywords(field: string, value: unknown): string[] {
   const checked = checkVocabulary(value);
   if (!checked.ok) throw invalid(field, checked.reason);
   return checked.terms;
+}
+
+/** As texts of a form; null when nothing is said. */
+function readSpeakers(path: string, { speakers, diarize }: Fields): Pick<Spoken, 'speakers' | 'diarize'> | null {
+  const [number, isWanted] = [(speakers ?? null) as Speakers | null, diarize ?? null];
+  if (number === null && isWanted === null) return null;
+  if (isWanted !== null && typeof isWanted !== 'boolean') throw invalid(`${path}diarize`, 'must be true or false');
+  const reason = number === null ? null : checkSpeakers(number);
+  if (reason !== null) throw invalid(`${path}speakers`, reason);
+  if (number !== null && isWanted === false) {
+    throw invalid(`${path}diarize`, 'must not be false together with speakers');
+  }
+  return {
+    speakers: number === null ? null : String(number),
+    diarize: isWanted === null ? null : String(isWanted),
+  };
+}
+
+function readTags(value: unknown): Fields | null {
+  const field = 'session.custom_tags';
+  const tags = nullableObject(field, value);
+  const parsed = tags && parseCustomTags(JSON.stringify(tags));
+  if (parsed && !parsed.ok) throw invalid(field, parsed.reason);
+  return tags;
 }
 
 const DETECTIONS = ['server_vad', 'semantic_vad'];

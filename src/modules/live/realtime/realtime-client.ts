@@ -3,7 +3,10 @@ import type { LiveRecording, NewLiveRecording } from '../live-recordings.service
 import type { TranscriptListener } from './transcript-reader.js';
 
 /** What a recording begins with as far as its client says it. */
-export type RecordingSettings = Pick<NewLiveRecording, 'audio' | 'language' | 'languages' | 'vocabulary' | 'title'>;
+export type RecordingSettings = Pick<
+  NewLiveRecording,
+  'audio' | 'language' | 'languages' | 'vocabulary' | 'title' | 'customTags' | 'speakers' | 'diarize'
+>;
 
 /** Bytes that are stored, and their length where it follows from them. */
 export interface StoredAudio {

@@ -16,6 +16,7 @@ import { ApiErrors } from '../../../platform/http/openapi.js';
 import { type Upgrade, upgradeOf } from '../../../platform/http/server/upgrade.js';
 import { parseLanguages } from '../../../platform/languages.js';
 import { parseVocabulary } from '../../../platform/vocabulary.js';
+import { readCustomTags, readSpeakers } from '../../recordings/upload/growing-uploads.service.js';
 import { type LiveAudioType, type LiveRecording, LiveRecordingsService } from '../live-recordings.service.js';
 import { OpenAiProtocol } from './openai-protocol.js';
 import { PlainProtocol } from './plain-protocol.js';
@@ -65,9 +66,6 @@ export class RealtimeController {
     const upgrade = this.checkHandshake(request, response);
     this.checkOrigin(request);
     this.sessions.checkOpen();
-    if (principal.isTest) {
-      throw new PermissionError(null, 'A test key cannot record live. Upload a file, or use a live key.');
-    }
     const isOpenAi = query.intent !== undefined || query.model !== undefined;
     const settings = isOpenAi ? openAiSettings(query) : plainSettings(query);
     const begin = (wanted: RecordingSettings): Promise<LiveRecording> =>
@@ -161,12 +159,17 @@ function plainSettings(query: RealtimeQuery): RecordingSettings {
 }
 
 /** @throws InvalidRequestError */
-function spoken({ language, languages, vocabulary, title }: RealtimeQuery): Omit<RecordingSettings, 'audio'> {
+function spoken(query: RealtimeQuery): Omit<RecordingSettings, 'audio'> {
+  const { language, languages, vocabulary, title, speakers, diarize, custom_tags: customTags } = query;
+  readSpeakers({ ...(speakers !== undefined && { speakers }), ...(diarize !== undefined && { diarize }) });
   return {
     language: language ?? null,
     languages: languages === undefined ? null : namesIn(languages),
     vocabulary: vocabulary === undefined ? null : termsIn(vocabulary),
     title: title ?? null,
+    speakers: speakers ?? null,
+    diarize: diarize ?? null,
+    customTags: readCustomTags(customTags),
   };
 }
 

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { SPEAKERS_PATTERN } from '../../../platform/speakers.js';
 import { IsFilter, IsIntegerParameter, IsOmittable, IsTextFilter } from '../../../platform/http/input/rules.js';
 
 export const FORMATS = ['pcm16', 'webm', 'ogg', 'mp4'] as const;
@@ -55,4 +56,21 @@ export class RealtimeQuery {
   @IsOmittable()
   @IsTextFilter(1, MAX_NAME)
   title?: string;
+
+  /** How many speakers to tell apart, or `auto`, as for an upload. */
+  @IsOmittable()
+  @IsTextFilter(1, MAX_NAME)
+  @ApiProperty({ pattern: SPEAKERS_PATTERN, example: 'auto' })
+  speakers?: string;
+
+  /** `true` is `speakers=auto`, as for an upload. */
+  @IsOmittable()
+  @IsFilter(['true', 'false'])
+  diarize?: 'true' | 'false';
+
+  /** Tags as JSON text, as for an upload. */
+  @IsOmittable()
+  @IsTextFilter(1, MAX_LIST)
+  @ApiProperty({ example: '{"ticket":"T-1042"}' })
+  custom_tags?: string;
 }

@@ -19,6 +19,7 @@ import {
   endLiveWords,
   insertLiveFinal,
   type LiveLease,
+  noteLiveProblem,
   releaseLiveWords,
   renewLiveWords,
 } from './live-words.queries.js';
@@ -28,6 +29,10 @@ export const LEASE_SECONDS = 8;
 const RENEW_MS = 2_000;
 /** Before the next attempt after an error that another attempt may not have. */
 const RETRY_SECONDS = 2;
+/** The same where no engine is available. */
+const UNAVAILABLE_RETRY_SECONDS = 5;
+
+const UNAVAILABLE = 'The engine is not available now.';
 
 const BYTES_PER_SAMPLE = 2;
 
@@ -87,7 +92,8 @@ export class LiveWordsRunService {
   private async tell(lease: LiveLease, text: ItemWriter, event: LiveEvent): Promise<void> {
     const { recordingId } = lease;
     const { item } = text;
-    if (event.type === 'words') this.signals.publishWords(recordingId, text.add(event.words));
+    if (event.type === 'unavailable') await this.noteUnavailable(lease);
+    else if (event.type === 'words') this.signals.publishWords(recordingId, text.add(event.words));
     else if (event.type !== 'text') {
       this.signals.publishWords(recordingId, { type: event.type, item, at: toMilliseconds(event.at) });
     } else {
@@ -100,8 +106,22 @@ export class LiveWordsRunService {
     }
   }
 
+  /** Said once, however often it happens. */
+  private async noteUnavailable(lease: LiveLease): Promise<void> {
+    if (!(await noteLiveProblem(this.database, lease, UNAVAILABLE))) return;
+    this.logger.warn({ recording_id: lease.recordingId }, 'no engine for live words');
+    this.signals.publishWords(lease.recordingId, { type: 'problem', message: UNAVAILABLE });
+  }
+
   private async fail(lease: LiveLease, error: unknown): Promise<void> {
-    const message = problemOf(error);
+    const isUnavailable = error instanceof EngineUnavailableError;
+    // Nobody waits for long once the recording has ended.
+    if (isUnavailable && !(await this.recordings.read(lease.recordingId, 0, 1)).ended) {
+      await this.noteUnavailable(lease);
+      await releaseLiveWords(this.database, lease, UNAVAILABLE_RETRY_SECONDS);
+      return;
+    }
+    const message = isUnavailable ? UNAVAILABLE : problemOf(error);
     if (message === null) {
       this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'live words interrupted');
       await releaseLiveWords(this.database, lease, RETRY_SECONDS);
@@ -124,8 +144,7 @@ export class LiveWordsRunService {
 
 /** For the client; null when another attempt may succeed. */
 function problemOf(error: unknown): string | null {
-  if (error instanceof NoLiveWordsError || error instanceof AudioRejectedError) return error.message;
-  return error instanceof EngineUnavailableError ? 'The engine is not available now.' : null;
+  return error instanceof NoLiveWordsError || error instanceof AudioRejectedError ? error.message : null;
 }
 
 /** The text of the utterances as far as it was signalled. */

@@ -35,6 +35,8 @@ import { cleanFilename } from './upload-form.js';
 import { type FileToCome, UploadService } from './upload.service.js';
 
 export type { AudioAmount } from '../quotas.service.js';
+export { parseCustomTags } from './custom-tags.js';
+export { readCustomTags, readSpeakers } from './upload-fields.js';
 
 /** Who begins an upload that grows. */
 export interface GrowingUploadContext {

@@ -5,7 +5,12 @@ import { BYTES_PER_SECOND } from '../audio/pcm.js';
 import { CHILD_READS, childFile } from '../engines/children/engine-child.js';
 import { type EngineRuntime, EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import type { VocabularySources } from '../engines/engine-vocabulary.js';
-import { AudioRejectedError, EngineError, type TranscriptWord } from '../engines/transcription-engine.js';
+import {
+  AudioRejectedError,
+  EngineError,
+  EngineUnavailableError,
+  type TranscriptWord,
+} from '../engines/transcription-engine.js';
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TRANSCRIPT_FILTERS, type TranscriptFilter } from '../worker/transcriber.service.js';
 import { ChunkRecogniser } from './chunk.recogniser.js';
@@ -40,6 +45,8 @@ export type LiveEvent =
   | { type: 'speech_started'; at: number }
   | { type: 'words'; words: readonly TranscriptWord[] }
   | { type: 'speech_stopped'; at: number }
+  /** The utterance has no words: the engine is not available now. */
+  | { type: 'unavailable' }
   | { type: 'text'; text: string; words: readonly TranscriptWord[]; start: number; end: number };
 
 const POCKETSPHINX = { name: 'pocketsphinx', model: 'en-us', languages: ['english'], maxSeconds: 15 };
@@ -65,7 +72,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     return this.children.size;
   }
 
-  /** For one recording. The caller closes it. @throws NoLiveWordsError */
+  /** For one recording. The caller closes it. @throws NoLiveWordsError, EngineUnavailableError */
   async open(speech: LiveSpeech): Promise<LiveRecogniser> {
     const { liveEngine } = this.env;
     if (liveEngine === 'off') throw new NoLiveWordsError('Words while one speaks are switched off here.');
@@ -81,7 +88,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     if (childProblem !== null) this.logger.warn({ problem: childProblem }, 'words come by utterances');
     if (!runtime) throw new NoLiveWordsError('No engine here recognises this language while one speaks.');
     const problem = await runtime.problem();
-    if (problem !== null) throw new NoLiveWordsError('The engine is not available now.');
+    if (problem !== null) throw new EngineUnavailableError(problem);
     const language = speech.languages?.length === 1 ? (speech.languages[0] ?? null) : speech.language;
     return new ChunkRecogniser(runtime, { ...speech, language });
   }
@@ -139,6 +146,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
 class Utterance {
   private start = 0;
   private isLost = false;
+  private isUnavailable = false;
 
   constructor(private readonly recogniser: LiveRecogniser) {}
 
@@ -146,7 +154,7 @@ class Utterance {
     for (const part of parts) {
       if (part.type === 'start') {
         this.start = part.at;
-        this.isLost = false;
+        this.isLost = this.isUnavailable = false;
         yield { type: 'speech_started', at: part.at };
       } else if (part.type === 'audio') {
         const words = await this.attempt(() => this.recogniser.add(part.pcm), []);
@@ -155,18 +163,21 @@ class Utterance {
         yield { type: 'speech_stopped', at: part.at };
         const { text, words } = await this.attempt(() => this.recogniser.end(), { text: '', words: [] });
         const placed = words.map((word) => this.placed(word));
+        if (this.isUnavailable) yield { type: 'unavailable' };
         yield { type: 'text', text, words: placed, start: this.start, end: part.at };
       }
     }
   }
 
-  /** An utterance that ends the engine again and again has no words; the next one may have. */
+  /** An utterance that ends the engine again and again, or finds none, has no words; the next one may have. */
   private async attempt<T>(recognise: () => Promise<T>, none: T): Promise<T> {
     if (this.isLost) return none;
     try {
       return await recognise();
     } catch (error) {
-      this.isLost = error instanceof AudioRejectedError || (error instanceof EngineError && error.audioSuspected);
+      this.isUnavailable = error instanceof EngineUnavailableError;
+      const isOfAudio = error instanceof AudioRejectedError || (error instanceof EngineError && error.audioSuspected);
+      this.isLost = this.isUnavailable || isOfAudio;
       if (!this.isLost) throw error;
       this.recogniser.drop();
       return none;
