@@ -15,6 +15,8 @@ export interface Principal {
   /** The API key of the request, or the one that issued its access token; null for a token that names none. */
   keyId: string | null;
   keyExpiresAt: Date | null;
+  /** The address of the request, if the API key may not be used from there (D95). */
+  refusedAddress: string | null;
   /** The access token of the request; null without one, and for one that has no id. */
   tokenId: string | null;
   /** The account's credential version: it grows with every change of its credentials. */

@@ -49,6 +49,7 @@ export { migrate } from '../platform/database/schema.js';
 // Errors.
 export {
   AccountSuspendedError,
+  AddressNotAllowedError,
   ApiError,
   AuthenticationError,
   type BrokenRule,

@@ -3,8 +3,10 @@ import type { AccessTokenGrant, AccessTokensService, EndUser } from '../modules/
 import type { AccountAccess, AccountService } from '../modules/account/account.service.js';
 import type { ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
+import { Networks } from '../platform/http/networks.js';
 import { AuthenticatorService, CredentialCache, readCredentials, type Versioned } from './authenticator.service.js';
 
+const ADDRESS = '192.0.2.1';
 const EXPIRY = new Date('2100-01-01T00:00:00Z');
 const SOONER = new Date('2099-01-01T00:00:00Z');
 const PAIR = { 'x-service-api-key': 'key', 'x-service-api-secret': 'secret' };
@@ -15,6 +17,7 @@ const CREDENTIAL = {
   scopes: ['recordings:read'],
   secretHash: '',
   expiresAt: EXPIRY,
+  networks: null,
   version: 7,
 } satisfies ApiKeyCredential;
 const USER: EndUser = { accountId: 'a', userId: 'user', tokenId: 'token-1', keyId: 'key-2', version: 5 };
@@ -56,6 +59,8 @@ describe('AuthenticatorService', () => {
       isWellFormed: () => isWellFormed,
       findCredential: read('key', () => credential),
       verifySecret: (found: unknown, given: string) => found === credential && given === secret,
+      refusedAddress: (found: ApiKeyCredential, address: string) =>
+        found.networks === null || found.networks.includes(address) ? null : address,
       countUse: (id: string) => void used.push(id),
     };
     const tokens = {
@@ -84,7 +89,7 @@ describe('AuthenticatorService', () => {
   });
 
   it('knows the caller of a key pair', async () => {
-    expect(await authenticator.authenticate(PAIR)).toEqual({
+    expect(await authenticator.authenticate(PAIR, ADDRESS)).toEqual({
       accountId: 'a',
       suspended: false,
       isTest: false,
@@ -93,6 +98,7 @@ describe('AuthenticatorService', () => {
       credential: 'api_key',
       keyId: 'key-1',
       keyExpiresAt: EXPIRY,
+      refusedAddress: null,
       tokenId: null,
       version: 7,
       scopes: ['recordings:read'],
@@ -101,8 +107,18 @@ describe('AuthenticatorService', () => {
     expect(used).toEqual(['key-1']);
   });
 
+  it('says from where a key may not be used, and counts no use of it there (D95)', async () => {
+    credential = { ...CREDENTIAL, networks: new Networks(['203.0.113.0/24']) };
+    expect(await authenticator.authenticate(PAIR, ADDRESS)).toMatchObject({ accountId: 'a', refusedAddress: ADDRESS });
+    expect(await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS)).toMatchObject({ refusedAddress: ADDRESS });
+    expect(await authenticator.authenticate(TOKEN, ADDRESS)).toMatchObject({ refusedAddress: null });
+    expect(used).toEqual([]);
+    expect(await authenticator.authenticate(PAIR, '203.0.113.9')).toMatchObject({ refusedAddress: null });
+    expect(used).toEqual(['key-1']);
+  });
+
   it('knows the end user of a token, the key that issued it, and no scope', async () => {
-    expect(await authenticator.authenticate(TOKEN)).toMatchObject({
+    expect(await authenticator.authenticate(TOKEN, ADDRESS)).toMatchObject({
       credential: 'access_token',
       keyId: 'key-2',
       keyExpiresAt: SOONER,
@@ -114,7 +130,7 @@ describe('AuthenticatorService', () => {
   });
 
   it('takes a token beside a key pair for the end user, and the pair for everything else', async () => {
-    expect(await authenticator.authenticate({ ...PAIR, ...TOKEN })).toMatchObject({
+    expect(await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS)).toMatchObject({
       credential: 'api_key',
       keyId: 'key-1',
       keyExpiresAt: EXPIRY,
@@ -140,16 +156,16 @@ describe('AuthenticatorService', () => {
     ['an account that is gone', PAIR, () => (access = null)],
   ])('does not know %s, and counts no use', async (_, headers, prepare) => {
     prepare();
-    expect(await authenticator.authenticate(headers)).toBeNull();
+    expect(await authenticator.authenticate(headers, ADDRESS)).toBeNull();
     expect(used).toEqual([]);
   });
 
   it('looks up no key that cannot exist, and no account of one with another secret', async () => {
     isWellFormed = false;
-    await authenticator.authenticate(PAIR);
+    await authenticator.authenticate(PAIR, ADDRESS);
     isWellFormed = true;
     secret = 'other';
-    await authenticator.authenticate(PAIR);
+    await authenticator.authenticate(PAIR, ADDRESS);
     expect(steps).toEqual(['key']);
   });
 
@@ -158,7 +174,7 @@ describe('AuthenticatorService', () => {
       { ...ACCESS, version: 8 },
       { ...GRANT, version: 6 },
     ];
-    expect((await authenticator.authenticate({ ...PAIR, ...TOKEN }))?.version).toBe(6);
+    expect((await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS))?.version).toBe(6);
     [access, grant] = [
       { ...ACCESS, version: 5 },
       { ...GRANT, version: 9 },
@@ -167,13 +183,13 @@ describe('AuthenticatorService', () => {
   });
 
   it('uses what it remembers only after a look at its version, and reads everything anew when that is old', async () => {
-    await authenticator.authenticate({ ...PAIR, ...TOKEN });
+    await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS);
     steps.length = 0;
-    await authenticator.authenticate({ ...PAIR, ...TOKEN });
+    await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS);
     expect(steps).toEqual(['current a 7']);
     steps.length = 0;
     current = [false, true];
-    await authenticator.authenticate({ ...PAIR, ...TOKEN });
+    await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS);
     expect(steps.slice(0, 2)).toEqual(['current a 7', 'time']);
     expect(steps.slice(2).toSorted()).toEqual(['account', `confirm a 7 as of 2`, 'grant', 'key']);
     expect(steps.at(-1)).toBe('confirm a 7 as of 2');
@@ -182,13 +198,13 @@ describe('AuthenticatorService', () => {
 
   it('gives up after three fresh reads, and asks to come again in a second', async () => {
     current = [false, false, false, false, true];
-    const error: unknown = await authenticator.authenticate(PAIR).catch((thrown: unknown) => thrown);
+    const error: unknown = await authenticator.authenticate(PAIR, ADDRESS).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ServiceUnavailableError);
     expect((error as ServiceUnavailableError).retryAfter).toBe(1);
     expect(steps.filter((step) => step === 'key')).toHaveLength(4);
     expect(used).toEqual([]);
     current = [false, false, false, true];
-    expect(await authenticator.authenticate(PAIR)).not.toBeNull();
+    expect(await authenticator.authenticate(PAIR, ADDRESS)).not.toBeNull();
   });
 
   it('passes on that Postgres cannot be reached', async () => {
@@ -197,7 +213,7 @@ describe('AuthenticatorService', () => {
         throw new Error('no connection');
       },
     });
-    await expect(authenticator.authenticate(PAIR)).rejects.toThrow('no connection');
+    await expect(authenticator.authenticate(PAIR, ADDRESS)).rejects.toThrow('no connection');
   });
 });
 

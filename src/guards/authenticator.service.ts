@@ -43,28 +43,32 @@ export class AuthenticatorService {
   ) {}
 
   /**
+   * @param address of the client, as `TRUST_PROXY` tells it; undefined when the connection is gone.
    * @returns null for credentials that are missing, malformed, unknown, expired, revoked, or of two accounts.
    * @throws when Postgres cannot be reached.
    */
-  async authenticate(headers: IncomingHttpHeaders): Promise<Principal | null> {
-    const caller = await this.currentCaller(headers);
-    if (caller?.apiKey) this.apiKeys.countUse(caller.apiKey.id);
+  async authenticate(headers: IncomingHttpHeaders, address: string | undefined): Promise<Principal | null> {
+    const caller = await this.currentCaller(headers, address);
+    if (caller?.apiKey && caller.principal.refusedAddress === null) this.apiKeys.countUse(caller.apiKey.id);
     return caller && caller.principal;
   }
 
   /** As `authenticate`, for a connection that stays: it is no further use of the key. */
-  async authenticateAgain(headers: IncomingHttpHeaders): Promise<Principal | null> {
-    const caller = await this.currentCaller(headers);
+  async authenticateAgain(headers: IncomingHttpHeaders, address: string | undefined): Promise<Principal | null> {
+    const caller = await this.currentCaller(headers, address);
     return caller && caller.principal;
   }
 
-  private async currentCaller(headers: IncomingHttpHeaders): Promise<AuthenticatedCaller | null> {
+  private async currentCaller(
+    headers: IncomingHttpHeaders,
+    address: string | undefined,
+  ): Promise<AuthenticatedCaller | null> {
     const sent = await this.read(headers);
     if (!sent) return null;
     for (let freshReads = 0; freshReads <= MAX_FRESH_READS; freshReads++) {
       const fresh = freshReads > 0;
       const asOf = fresh ? await this.versions.readTime() : null;
-      const caller = await this.identify(sent, fresh);
+      const caller = await this.identify(sent, fresh, address);
       if (!caller) return null;
       const { accountId, version } = caller.principal;
       const current = fresh
@@ -87,6 +91,7 @@ export class AuthenticatorService {
   private async identify(
     { keyPair, endUser }: RequestCredentials,
     fresh: boolean,
+    address: string | undefined,
   ): Promise<AuthenticatedCaller | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
     const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
@@ -105,6 +110,7 @@ export class AuthenticatorService {
         credential: apiKey ? 'api_key' : 'access_token',
         keyId: apiKey ? apiKey.id : (endUser?.keyId ?? null),
         keyExpiresAt: (apiKey ?? grant)?.expiresAt ?? null,
+        refusedAddress: apiKey ? this.apiKeys.refusedAddress(apiKey, address) : null,
         tokenId: endUser?.tokenId ?? null,
         // Several reads at different versions count as made at the oldest one.
         version: Math.min(...[access, apiKey, grant].map((read) => read?.version ?? Infinity)),

@@ -10,7 +10,13 @@ import { CredentialsGuard, RefusedCredentialsService } from './credentials.guard
 import type { AddressLimitService } from './plan-throttler.guard.js';
 import type { AccessRulesService } from './scope.guard.js';
 
-const PRINCIPAL = { accountId: 'a', keyId: 'k', tokenId: 't', credential: 'access_token' } as Principal;
+const PRINCIPAL = {
+  accountId: 'a',
+  keyId: 'k',
+  tokenId: 't',
+  credential: 'access_token',
+  refusedAddress: null,
+} as Principal;
 const HEADERS = { authorization: 'Bearer token' };
 
 describe('CredentialsGuard', () => {
@@ -30,8 +36,8 @@ describe('CredentialsGuard', () => {
     const response = { setHeader: (...header: unknown[]) => steps.push(header) };
     const guard = new CredentialsGuard(
       {
-        authenticate: (headers: object) => {
-          steps.push(['authenticate', headers]);
+        authenticate: (...given: unknown[]) => {
+          steps.push(['authenticate', ...given]);
           return authenticate();
         },
       } as unknown as AuthenticatorService,
@@ -53,7 +59,7 @@ describe('CredentialsGuard', () => {
     const { request, passed } = await send();
     expect([passed, request.principal]).toEqual([true, PRINCIPAL]);
     expect(callerOf(request)).toEqual({ account_id: 'a', key_id: 'k', token_id: 't' });
-    expect(steps).toEqual([['authenticate', HEADERS]]);
+    expect(steps).toEqual([['authenticate', HEADERS, '10.0.0.1']]);
   });
 
   it('says what an API key may do (D68)', async () => {
@@ -74,9 +80,16 @@ describe('CredentialsGuard', () => {
     const { request, passed } = await send();
     expect([passed, request.principal, callerOf(request)]).toEqual([true, undefined, undefined]);
     expect(steps).toEqual([
-      ['authenticate', HEADERS],
+      ['authenticate', HEADERS, '10.0.0.1'],
       ['refused', HEADERS, '10.0.0.1'],
     ]);
+  });
+
+  it('counts a key that may not be used from its address, and does not say what the key may do (D95)', async () => {
+    authenticate = async () => ({ ...PRINCIPAL, credential: 'api_key', scopes: [], refusedAddress: '10.0.0.1' });
+    const { passed, request } = await send();
+    expect([passed, request.principal?.refusedAddress]).toEqual([true, '10.0.0.1']);
+    expect(steps.slice(1)).toEqual([['refused', HEADERS, '10.0.0.1', 'address']]);
   });
 
   it.each(['/health/ready', '/v10', '/docs/v1', '/'])(
@@ -148,7 +161,7 @@ describe('RefusedCredentialsService', () => {
     refused.count({ 'x-service-api-key': 'vnk_wrong' }, undefined);
     refused.onApplicationShutdown();
     const most = [{ address: 'unknown', count: 1 }];
-    expect(recorded[0]?.[1]).toEqual({ key_pairs: 1, access_tokens: 0, addresses: 1, most });
+    expect(recorded[0]?.[1]).toEqual({ key_pairs: 1, access_tokens: 0, from_other_addresses: 0, addresses: 1, most });
     // What was logged at the end is not logged a second time.
     jest.advanceTimersByTime(30_000);
     refused.count(PAIR, 'a');
@@ -176,9 +189,27 @@ describe('RefusedCredentialsService', () => {
     refused.onApplicationShutdown();
     refused.onApplicationShutdown();
     expect(recorded.map(([, fields]) => fields)).toEqual([
-      { key_pairs: 1, access_tokens: 0, addresses: 1, most: [{ address: '10.0.0.1', count: 1 }] },
-      { key_pairs: 0, access_tokens: 1, addresses: 1, most: [{ address: '10.0.0.2', count: 1 }] },
+      {
+        key_pairs: 1,
+        access_tokens: 0,
+        from_other_addresses: 0,
+        addresses: 1,
+        most: [{ address: '10.0.0.1', count: 1 }],
+      },
+      {
+        key_pairs: 0,
+        access_tokens: 1,
+        from_other_addresses: 0,
+        addresses: 1,
+        most: [{ address: '10.0.0.2', count: 1 }],
+      },
     ]);
+  });
+
+  it('counts valid keys from addresses that they do not allow apart (D95)', () => {
+    refused.count(PAIR, '10.0.0.1', 'address');
+    refused.onApplicationShutdown();
+    expect(recorded[0]?.[1]).toMatchObject({ key_pairs: 0, from_other_addresses: 1, addresses: 1 });
   });
 
   it('does not count requests without credentials, nor other schemes', async () => {

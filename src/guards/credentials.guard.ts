@@ -18,13 +18,14 @@ const INTERVAL_MS = 60_000;
 const MAX_ADDRESSES = 10_000;
 const NAMED_ADDRESSES = 5;
 
-type Kind = 'key_pair' | 'access_token';
+/** `address`: a valid key pair from an address that the key does not allow (D95). */
+type Kind = 'key_pair' | 'access_token' | 'address';
 
 /** Counts refused credentials and logs the counts once a minute: a line each would let strangers fill the log. */
 @Injectable()
 export class RefusedCredentialsService implements OnApplicationShutdown {
   private readonly refusals: Counter<'kind'>;
-  private counts: Record<Kind, number> = { key_pair: 0, access_token: 0 };
+  private counts: Record<Kind, number> = { key_pair: 0, access_token: 0, address: 0 };
   private addresses = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -34,15 +35,14 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
   ) {
     this.refusals = new Counter({
       name: 'credentials_refused_total',
-      help: 'Requests whose key pair or access token was not valid.',
+      help: 'Requests whose key pair or access token was not valid, or whose address the key does not allow.',
       labelNames: ['kind'],
       registers: [registry],
     });
   }
 
   /** Requests without any credentials do not count. */
-  count(headers: IncomingHttpHeaders, address: string | undefined): void {
-    const kind = kindOf(headers);
+  count(headers: IncomingHttpHeaders, address: string | undefined, kind = kindOf(headers)): void {
     if (kind === null) return;
     this.refusals.inc({ kind });
     this.counts[kind]++;
@@ -63,10 +63,11 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
     this.log.record('credentials refused', {
       key_pairs: this.counts.key_pair,
       access_tokens: this.counts.access_token,
+      from_other_addresses: this.counts.address,
       addresses: this.addresses.size,
       most: most.map(([address, count]) => ({ address, count })),
     });
-    this.counts = { key_pair: 0, access_token: 0 };
+    this.counts = { key_pair: 0, access_token: 0, address: 0 };
     this.addresses = new Map();
   }
 }
@@ -99,8 +100,9 @@ export class CredentialsGuard implements CanActivate {
     const response = context.switchToHttp().getResponse<Response>();
     if (!isApiRequest(request)) return true;
     try {
-      const principal = await this.authenticator.authenticate(request.headers);
+      const principal = await this.authenticator.authenticate(request.headers, request.ip);
       if (principal) {
+        if (principal.refusedAddress !== null) this.refused.count(request.headers, request.ip, 'address');
         identify(request, response, principal);
         if (upgradeOf(request)) this.followCredentials(request);
       } else this.refused.count(request.headers, request.ip);
@@ -113,15 +115,15 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private followCredentials(request: IdentifiedRequest): void {
-    const { headers } = request;
-    request.authenticateAgain = () => this.authenticator.authenticateAgain(headers);
+    const { headers, ip } = request;
+    request.authenticateAgain = () => this.authenticator.authenticateAgain(headers, ip);
   }
 }
 
 function identify(request: IdentifiedRequest, response: Response, principal: Principal): void {
   request.principal = principal;
-  const { accountId, keyId, tokenId, credential, scopes } = principal;
+  const { accountId, keyId, tokenId, credential, scopes, refusedAddress } = principal;
   // What a key may do, also for clients that may not read the list of keys (D68).
-  if (credential === 'api_key') response.setHeader(SCOPES_HEADER, scopes.join(', '));
+  if (credential === 'api_key' && refusedAddress === null) response.setHeader(SCOPES_HEADER, scopes.join(', '));
   setCaller(request, { account_id: accountId, key_id: keyId ?? undefined, token_id: tokenId ?? undefined });
 }

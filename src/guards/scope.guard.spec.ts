@@ -1,15 +1,30 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { AccessRule } from '../access/access.decorators.js';
 import type { Principal } from '../access/principal.js';
-import { AccountSuspendedError, AuthenticationError, PermissionError } from '../platform/errors/errors.js';
+import {
+  AccountSuspendedError,
+  AddressNotAllowedError,
+  AuthenticationError,
+  PermissionError,
+} from '../platform/errors/errors.js';
 import { type AccessRulesService, ScopeGuard } from './scope.guard.js';
 
 const READ: AccessRule = { scope: 'recordings:read', alsoScopes: [], allowAccessToken: false };
 const BOTH: AccessRule = { ...READ, alsoScopes: ['webhooks:write', 'account:read'] };
 const UPLOAD: AccessRule = { scope: 'recordings:write', alsoScopes: [], allowAccessToken: true };
 const PUBLIC: AccessRule = { scope: null, alsoScopes: [], allowAccessToken: true };
-const KEY = { credential: 'api_key', suspended: false, scopes: ['recordings:read'] } as unknown as Principal;
-const TOKEN = { credential: 'access_token', suspended: false, scopes: [] } as unknown as Principal;
+const KEY = {
+  credential: 'api_key',
+  refusedAddress: null,
+  suspended: false,
+  scopes: ['recordings:read'],
+} as unknown as Principal;
+const TOKEN = {
+  credential: 'access_token',
+  refusedAddress: null,
+  suspended: false,
+  scopes: [],
+} as unknown as Principal;
 
 describe('ScopeGuard (D14)', () => {
   function ask(rule: AccessRule, principal?: Principal): boolean {
@@ -29,8 +44,12 @@ describe('ScopeGuard (D14)', () => {
     expect(ask(rule, principal)).toBe(true);
   });
 
-  it('asks for credentials, then for an active account, then for the scope', () => {
+  it('asks for credentials, then for an allowed address, then for an active account, then for the scope', () => {
     expect(() => ask(READ)).toThrow(AuthenticationError);
+    const elsewhere = { ...KEY, refusedAddress: '192.0.2.1', suspended: true, scopes: [] };
+    expect(() => ask(READ, elsewhere)).toThrow(AddressNotAllowedError);
+    expect(() => ask(UPLOAD, elsewhere)).toThrow(AddressNotAllowedError);
+    expect(ask(PUBLIC, elsewhere)).toBe(true);
     expect(() => ask(READ, { ...KEY, suspended: true, scopes: [] })).toThrow(AccountSuspendedError);
     expect(() => ask(UPLOAD, { ...TOKEN, suspended: true })).toThrow(AccountSuspendedError);
     expect(() => ask(READ, { ...KEY, scopes: [] })).toThrow(PermissionError);

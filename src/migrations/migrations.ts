@@ -13,6 +13,7 @@ import { TestAccounts1795600400000 } from './0010-test-accounts.js';
 import { Speakers1795600500000 } from './0011-speakers.js';
 import { LiveRecordings1795600700000 } from './0013-live-recordings.js';
 import { LiveWords1795600800000 } from './0014-live-words.js';
+import { KeyAddresses1795600900000 } from './0015-key-addresses.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -28,6 +29,7 @@ const CORE: Migration[] = [
   Speakers1795600500000,
   LiveRecordings1795600700000,
   LiveWords1795600800000,
+  KeyAddresses1795600900000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

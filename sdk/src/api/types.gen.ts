@@ -258,6 +258,15 @@ export type ApiKeyView = {
     created_at: string;
     updated_at: string;
     uri: string;
+    /**
+     * Networks from which the key may be used. Only of a key that has some.
+     */
+    allowed_addresses?: Array<string>;
+    /**
+     * Only with `include=warnings`. `expires_soon`: the key expires within 14 days. `unused`: it was not used for 90 days.
+     * Empty for a key that is not active.
+     */
+    warnings?: Array<'expires_soon' | 'unused'>;
 };
 
 export type ApiKeyPage = {
@@ -306,6 +315,11 @@ export type CreateApiKeyDto = {
      */
     scopes?: Array<'recordings:read' | 'recordings:write' | 'webhooks:read' | 'webhooks:write' | 'account:read' | 'account:write'>;
     /**
+     * Networks from which the key may be used; requests from elsewhere are refused with 403. Each lies within those of the
+     * creating key. Defaults to those of the creating key; without any, the key may be used from anywhere.
+     */
+    allowed_addresses?: Array<string>;
+    /**
      * `test` creates a key for tests: it sees no data of the account, and the name of each file that it uploads says how
      * the transcription ends. Defaults to the mode of the creating key. A test key creates only test keys.
      */
@@ -343,6 +357,15 @@ export type SingleApiKeyView = {
     created_at: string;
     updated_at: string;
     uri: string;
+    /**
+     * Networks from which the key may be used. Only of a key that has some.
+     */
+    allowed_addresses?: Array<string>;
+    /**
+     * Only with `include=warnings`. `expires_soon`: the key expires within 14 days. `unused`: it was not used for 90 days.
+     * Empty for a key that is not active.
+     */
+    warnings?: Array<'expires_soon' | 'unused'>;
     description: string | null;
     /**
      * Id of the key that created this one; null if the operator did.
@@ -2011,7 +2034,7 @@ export type AccountGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2056,7 +2079,7 @@ export type AccountQuotasErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2118,7 +2141,7 @@ export type AccountUsageErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2163,7 +2186,7 @@ export type AccountVocabularyErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2208,7 +2231,7 @@ export type AccountSetVocabularyErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2261,7 +2284,7 @@ export type AccountGetSpeakersErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2306,7 +2329,7 @@ export type AccountSetSpeakersErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2359,7 +2382,7 @@ export type AccountGetRetentionErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2404,7 +2427,7 @@ export type AccountSetRetentionErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2466,7 +2489,7 @@ export type AccountUpcomingErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2517,7 +2540,7 @@ export type RequestErrorsListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2565,6 +2588,10 @@ export type ApiKeysListData = {
          * Lists only keys with this status. By default, all keys but the revoked ones.
          */
         status?: 'active' | 'expired' | 'revoked';
+        /**
+         * `warnings` adds the list of warnings to each key.
+         */
+        include?: 'warnings';
     };
     url: '/v1/account/api-keys';
 };
@@ -2579,7 +2606,7 @@ export type ApiKeysListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2624,7 +2651,7 @@ export type ApiKeysCreateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2687,7 +2714,7 @@ export type ApiKeysRevokeErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2727,7 +2754,12 @@ export type ApiKeysGetData = {
          */
         key_id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * `warnings` adds the list of warnings.
+         */
+        include?: 'warnings';
+    };
     url: '/v1/account/api-keys/{key_id}';
 };
 
@@ -2741,7 +2773,7 @@ export type ApiKeysGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2795,7 +2827,7 @@ export type AccessTokensVoidErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2840,7 +2872,7 @@ export type AccessTokensCreateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2893,7 +2925,7 @@ export type SignInCodesCreateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -2938,7 +2970,7 @@ export type SignInCodesExchangeErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError`
+     * `AccountSuspendedError` or `AddressNotAllowedError`
      */
     403: ErrorResponse;
     /**
@@ -3036,7 +3068,7 @@ export type RecordingsListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3150,7 +3182,7 @@ export type RecordingsUploadErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError` or `QuotaExceededError`
      */
     403: ErrorResponse;
     /**
@@ -3212,7 +3244,7 @@ export type RecordingsDeleteErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3275,7 +3307,7 @@ export type RecordingsGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3329,7 +3361,7 @@ export type RecordingsUpdateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3391,7 +3423,7 @@ export type RecordingsRetryErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError` or `QuotaExceededError`
      */
     403: ErrorResponse;
     /**
@@ -3449,7 +3481,7 @@ export type TranscribeAgainRequestErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError` or `QuotaExceededError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError` or `QuotaExceededError`
      */
     403: ErrorResponse;
     /**
@@ -3529,7 +3561,7 @@ export type AudioDownloadDownloadErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3595,7 +3627,7 @@ export type AudioDownloadCreateUrlErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3668,7 +3700,7 @@ export type AudioDownloadPlayErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError`
+     * `AccountSuspendedError` or `AddressNotAllowedError`
      */
     403: ErrorResponse;
     /**
@@ -3740,7 +3772,7 @@ export type WaveformsGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3794,7 +3826,7 @@ export type HoldsReleaseErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3848,7 +3880,7 @@ export type HoldsHoldErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3916,7 +3948,7 @@ export type CorrectionsRemoveErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -3990,7 +4022,7 @@ export type TranscriptionsGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4050,7 +4082,7 @@ export type CorrectionsCorrectErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4125,7 +4157,7 @@ export type VersionsListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4185,7 +4217,7 @@ export type SpeakersListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4245,7 +4277,7 @@ export type SpeakersNameErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4319,7 +4351,7 @@ export type WebhooksListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4364,7 +4396,7 @@ export type WebhooksCreateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4422,7 +4454,7 @@ export type WebhooksDeleteErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4476,7 +4508,7 @@ export type WebhooksGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4530,7 +4562,7 @@ export type WebhooksUpdateErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4592,7 +4624,7 @@ export type CallbacksGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4667,7 +4699,7 @@ export type DeliveriesListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4725,7 +4757,7 @@ export type DeliveriesGetErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4783,7 +4815,7 @@ export type DeliveriesRedeliverErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4841,7 +4873,7 @@ export type DeliveriesRedeliverManyErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4907,7 +4939,7 @@ export type TestCallsSendErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -4965,7 +4997,7 @@ export type EventFeedListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -5021,7 +5053,7 @@ export type EventFeedStreamErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -5066,7 +5098,7 @@ export type EventTypesListErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -5529,7 +5561,7 @@ export type UsersEraseErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**
@@ -5611,7 +5643,7 @@ export type RealtimeOpenErrors = {
      */
     401: ErrorResponse;
     /**
-     * `AccountSuspendedError` or `PermissionError`
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
      */
     403: ErrorResponse;
     /**

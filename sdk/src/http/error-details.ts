@@ -12,6 +12,8 @@ export interface ErrorDetails {
   /** The scope that the key lacks. */
   PermissionError: { required_scope: string };
   AccountSuspendedError: None;
+  /** The address that the key does not allow. */
+  AddressNotAllowedError: { address: string };
   QuotaExceededError: {
     quota: 'stored_bytes' | 'audio_seconds_per_month' | 'queued_audio_seconds';
     limit: number;

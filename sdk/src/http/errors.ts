@@ -25,6 +25,7 @@ export type ApiErrorType =
   | 'AuthenticationError'
   | 'PermissionError'
   | 'AccountSuspendedError'
+  | 'AddressNotAllowedError'
   | 'QuotaExceededError'
   | 'ValidationError'
   | 'MalformedRequestError'

@@ -173,6 +173,7 @@ interface NewKeyOptions {
   name?: string;
   scopes?: Scope[];
   expiresAt?: string;
+  allow?: string[];
 }
 
 export async function createKey(app: INestApplicationContext, options: NewKeyOptions): Promise<object> {
@@ -181,6 +182,7 @@ export async function createKey(app: INestApplicationContext, options: NewKeyOpt
     name: options.name ?? 'Created by the operator',
     scopes: options.scopes,
     expires_at: options.expiresAt,
+    allowed_addresses: options.allow,
     mode: options.mode,
   });
   recordByOperator(app, 'api key created', { account_id: account.id, key_id: key.id, scopes: key.scopes });
@@ -191,7 +193,7 @@ export async function listKeys(app: INestApplicationContext, options: { account:
   const { id } = await app.get(AccountService).get(options.account);
   const keys: ApiKey[] = [];
   for (const mode of API_KEY_MODES) keys.push(...(await keysOf(app, id, mode)));
-  return { api_keys: keys.map(presentSingleApiKey) };
+  return { api_keys: keys.map((key) => presentSingleApiKey(key, { include: 'warnings' })) };
 }
 
 async function keysOf(app: INestApplicationContext, accountId: string, mode: ApiKeyMode): Promise<ApiKey[]> {

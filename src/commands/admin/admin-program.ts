@@ -4,7 +4,19 @@ import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../access/plans.js';
 import { formatOutput } from './format-output.js';
-import { choice, choices, count, day, email, engines, futureTime, quota, retention, text } from './option-parsers.js';
+import {
+  choice,
+  choices,
+  count,
+  day,
+  email,
+  engines,
+  futureTime,
+  networks,
+  quota,
+  retention,
+  text,
+} from './option-parsers.js';
 
 /** Runs a command on the application and returns what it prints, as one JSON value. */
 type Action<Options> = (app: INestApplicationContext, options: Options) => Promise<object>;
@@ -143,6 +155,7 @@ function addKeyCommands(program: Command, run: Run): void {
     .option('--name <text>', 'name of the key', text(100))
     .option('--scopes <list>', `separated by commas: ${SCOPES.join(', ')} (default: all)`, choices(SCOPES))
     .option('--expires-at <time>', 'such as 2030-01-31T12:00:00Z (default: never)', futureTime)
+    .option('--allow <networks>', 'CIDRs from which it may be used, separated by commas (default: any)', networks)
     .option('--mode <mode>', 'live, or test for a test key (default: live)', choice(['live', 'test']))
     .action(run(async () => (await import('./account-commands.js')).createKey));
 

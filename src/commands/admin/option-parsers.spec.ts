@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { choice, choices, count, day, email, futureTime, quota, text } from './option-parsers.js';
+import { choice, choices, count, day, email, futureTime, networks, quota, text } from './option-parsers.js';
 
 type Parse = (value: string, previous: unknown) => unknown;
 
@@ -79,6 +79,12 @@ describe('option parsers (D30)', () => {
     for (const value of ['2020-01-01T00:00:00Z', '2090-02-30T00:00:00Z', 'tomorrow']) {
       expect(errorOf(futureTime, value)).toMatch(/^It must be a time in the future/);
     }
+  });
+
+  it('accept networks, separated by commas', () => {
+    expect(parse(networks, '203.0.113.0/24,2001:db8::/32')).toEqual(['203.0.113.0/24', '2001:db8::/32']);
+    expect(errorOf(networks, '203.0.113.9/24')).toContain('the first address of each network: 203.0.113.0/24');
+    expect(errorOf(networks, '203.0.113.0/24,')).toContain('It must be networks, such as');
   });
 
   it('accept a quota: an integer from 0, unlimited, or plan', () => {

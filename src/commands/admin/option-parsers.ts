@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { type EngineChoice, parseEngineChoices } from '../../modules/transcriptions/engines/engine-choice.js';
+import { networksProblem } from '../../platform/http/networks.js';
 import { isCleanText, isDay, isFutureInstant } from '../../platform/http/input/text-rules.js';
 
 /** Turns an option's text into its value. Commander passes the value before when an option is repeated. */
@@ -46,6 +47,14 @@ export const choices =
     check(valid, `Allowed, separated by commas and each once, are ${allowed.join(', ')}.`);
     return found;
   };
+
+/** CIDRs, separated by commas. */
+export const networks: Parser<string[]> = (value, previous) => {
+  const items = text(1000)(value, previous).split(',');
+  const problem = networksProblem(items);
+  if (problem !== null) throw new InvalidArgumentError(`It ${problem}.`);
+  return items;
+};
 
 export const count: Parser<number> = (value, previous) => {
   const parsed = Number(text(20)(value, previous));

@@ -6,6 +6,7 @@ import { Repository } from 'typeorm';
 import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { DelayedWrite } from '../../platform/concurrency/delayed-write.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { Networks } from '../../platform/http/networks.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { ApiKey, type ApiKeyMode } from './api-key.entity.js';
 
@@ -30,6 +31,8 @@ const UNKNOWN_KEYS_PAUSE_MS = 10;
 export interface ApiKeyCredential extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'secretHash' | 'expiresAt'> {
   /** `accounts.credential_version` when this was read. */
   version: number;
+  /** From which the key may be used; null for anywhere. */
+  networks: Networks | null;
   /** SHA-256 of the secret, once it matched the hash. */
   secretDigest?: Buffer;
 }
@@ -90,6 +93,11 @@ export class ApiKeyCredentialsService implements OnApplicationShutdown {
     return true;
   }
 
+  /** The address, if the key may not be used from there (D95). @param address undefined when the connection is gone. */
+  refusedAddress({ networks }: ApiKeyCredential, address = 'an unknown address'): string | null {
+    return networks === null || networks.includes(address) ? null : address;
+  }
+
   /** Written later, in one statement for all keys. */
   countUse(keyId: string): void {
     const uses = this.uses.get(keyId);
@@ -143,6 +151,8 @@ export class ApiKeyCredentialsService implements OnApplicationShutdown {
   }
 }
 
+interface FoundCredential extends Omit<ApiKeyCredential, 'networks'>, Pick<ApiKey, 'key' | 'allowedAddresses'> {}
+
 /**
  * In the order of the keys, null for each that is unknown or revoked. SQL, because it is prepared and reads the version of
  * the account in the same snapshot: it runs for each key not cached.
@@ -151,14 +161,19 @@ async function findCredentials(
   database: DatabaseService,
   keys: readonly string[],
 ): Promise<(ApiKeyCredential | null)[]> {
-  const found = await database.prepared<ApiKeyCredential & { key: string }>(
+  const found = await database.prepared<FoundCredential>(
     `SELECT k.key, k.id, k.account_id AS "accountId", k.scopes, k.secret_hash AS "secretHash",
-       k.expires_at AS "expiresAt", a.credential_version AS version
+       k.expires_at AS "expiresAt", k.allowed_addresses AS "allowedAddresses", a.credential_version AS version
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
      WHERE k.key = ANY($1::text[]) AND k.revoked_at IS NULL`,
     [keys],
   );
-  const byKey = new Map(found.map(({ key, ...credential }) => [key, credential]));
+  const byKey = new Map(
+    found.map(({ key, allowedAddresses, ...credential }) => [
+      key,
+      { ...credential, networks: allowedAddresses && new Networks(allowedAddresses) },
+    ]),
+  );
   return keys.map((key) => byKey.get(key) ?? null);
 }
 

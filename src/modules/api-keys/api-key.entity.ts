@@ -42,6 +42,10 @@ export class ApiKey {
   @Column('timestamptz', { nullable: true })
   revokedAt: Date | null;
 
+  /** CIDRs from which the key may be used; null for any (D95). */
+  @Column('text', { array: true, nullable: true })
+  allowedAddresses: string[] | null;
+
   /** The key that made this one; null when the operator did. */
   @Column('uuid', { nullable: true })
   createdBy: string | null;
@@ -67,6 +71,27 @@ export type ApiKeyMode = (typeof API_KEY_MODES)[number];
 
 export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
+
+export const API_KEY_WARNINGS = ['expires_soon', 'unused'] as const;
+export type ApiKeyWarning = (typeof API_KEY_WARNINGS)[number];
+
+const DAY_MS = 86_400_000;
+const EXPIRES_SOON_MS = 14 * DAY_MS;
+const UNUSED_MS = 90 * DAY_MS;
+
+/** What whoever keeps the key should see to (D95). None of a key that is not active. */
+export function warningsOf(
+  key: KeyState & Pick<ApiKey, 'lastUsedAt' | 'createdAt'>,
+  now = new Date(),
+): ApiKeyWarning[] {
+  if (statusOf(key, now) !== 'active') return [];
+  const { expiresAt, lastUsedAt, createdAt } = key;
+  const isDue: Record<ApiKeyWarning, boolean> = {
+    expires_soon: expiresAt !== null && expiresAt.getTime() - now.getTime() <= EXPIRES_SOON_MS,
+    unused: now.getTime() - (lastUsedAt ?? createdAt).getTime() >= UNUSED_MS,
+  };
+  return API_KEY_WARNINGS.filter((warning) => isDue[warning]);
+}
 
 interface KeyState {
   accountId: string;

@@ -1,11 +1,15 @@
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
-import type { ApiKey } from './api-key.entity.js';
+import { type ApiKey, warningsOf } from './api-key.entity.js';
 // Types only: the command line presents them as well, and @nestjs/swagger would be half of all that it loads.
 import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from './api-keys.dto.js';
 
 const uriOf = (key: ApiKey): string => `/v1/account/api-keys/${key.id}`;
 
-export function presentApiKey(key: ApiKey): ApiKeyView {
+interface Inclusion {
+  include?: 'warnings';
+}
+
+export function presentApiKey(key: ApiKey, { include }: Inclusion): ApiKeyView {
   return {
     id: key.id,
     tenant_id: key.accountId,
@@ -19,11 +23,13 @@ export function presentApiKey(key: ApiKey): ApiKeyView {
     created_at: resourceTime(key.createdAt),
     updated_at: resourceTime(key.updatedAt),
     uri: uriOf(key),
+    ...(key.allowedAddresses && { allowed_addresses: key.allowedAddresses }),
+    ...(include && { warnings: warningsOf(key) }),
   };
 }
 
-export function presentSingleApiKey(key: ApiKey): SingleApiKeyView {
-  return { ...presentApiKey(key), description: key.description, created_by: key.createdBy };
+export function presentSingleApiKey(key: ApiKey, inclusion: Inclusion = {}): SingleApiKeyView {
+  return { ...presentApiKey(key, inclusion), description: key.description, created_by: key.createdBy };
 }
 
 export function presentCreatedApiKey(key: ApiKey, secret: string): CreatedApiKeyView {

@@ -16,6 +16,7 @@ import {
   ApiKeyPage,
   CreateApiKeyDto,
   CreatedApiKeyView,
+  GetApiKeyQuery,
   ListApiKeysQuery,
   RevokeApiKeyQuery,
   SingleApiKeyView,
@@ -41,7 +42,10 @@ export class ApiKeysController {
   @RequireScope('account:read')
   async list(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListApiKeysQuery): Promise<ApiKeyPage> {
     const found = await this.keys.list(accountId, query);
-    return { api_keys: found.items.map(presentApiKey), ...pageFields('/v1/account/api-keys', query, found) };
+    return {
+      api_keys: found.items.map((key) => presentApiKey(key, query)),
+      ...pageFields('/v1/account/api-keys', query, found),
+    };
   }
 
   /**
@@ -49,7 +53,7 @@ export class ApiKeysController {
    *
    * @remarks
    * The response is the only one that shows `api_key` and `api_secret`. A new key can hold only scopes that the creating
-   * key holds, and expires no later than that. An account can have 100 active keys.
+   * key holds, expires no later than that, and may be used from no other addresses. An account can have 100 active keys.
    */
   @Post()
   @ApiErrors(
@@ -82,9 +86,9 @@ export class ApiKeysController {
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('key_id') id: string,
-    @Query() _query: NoQuery,
+    @Query() query: GetApiKeyQuery,
   ): Promise<SingleApiKeyView> {
-    return presentSingleApiKey(await this.keys.get(accountId, id));
+    return presentSingleApiKey(await this.keys.get(accountId, id), query);
   }
 
   /**

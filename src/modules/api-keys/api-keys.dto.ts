@@ -1,9 +1,23 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { type Scope, SCOPES } from '../../access/scopes.js';
-import { IsFilter, IsFutureInstant, IsListOf, IsOmittable, IsText } from '../../platform/http/input/rules.js';
+import {
+  IsFilter,
+  IsFutureInstant,
+  IsListOf,
+  IsNetworks,
+  IsOmittable,
+  IsText,
+} from '../../platform/http/input/rules.js';
 import { PageFields, PageQuery } from '../../platform/http/page.js';
-import { API_KEY_MODES, API_KEY_STATUSES, type ApiKeyMode, type ApiKeyStatus } from './api-key.entity.js';
+import {
+  API_KEY_MODES,
+  API_KEY_STATUSES,
+  API_KEY_WARNINGS,
+  type ApiKeyMode,
+  type ApiKeyStatus,
+  type ApiKeyWarning,
+} from './api-key.entity.js';
 
 export class CreateApiKeyDto {
   /** Name of the key. */
@@ -37,6 +51,15 @@ export class CreateApiKeyDto {
   expires_at?: string | null;
 
   /**
+   * Networks from which the key may be used; requests from elsewhere are refused with 403. Each lies within those of the
+   * creating key. Defaults to those of the creating key; without any, the key may be used from anywhere.
+   * @example ["203.0.113.0/24", "2001:db8::/32"]
+   */
+  @IsOmittable()
+  @IsNetworks()
+  allowed_addresses?: string[];
+
+  /**
    * `test` creates a key for tests: it sees no data of the account, and the name of each file that it uploads says how
    * the transcription ends. Defaults to the mode of the creating key. A test key creates only test keys.
    * @example live
@@ -56,6 +79,18 @@ export class ListApiKeysQuery extends PageQuery {
   @IsOmittable()
   @IsFilter(API_KEY_STATUSES)
   status?: ApiKeyStatus;
+
+  /** `warnings` adds the list of warnings to each key. */
+  @IsOmittable()
+  @IsFilter(['warnings'])
+  include?: 'warnings';
+}
+
+export class GetApiKeyQuery {
+  /** `warnings` adds the list of warnings. */
+  @IsOmittable()
+  @IsFilter(['warnings'])
+  include?: 'warnings';
 }
 
 export class RevokeApiKeyQuery {
@@ -103,6 +138,17 @@ export class ApiKeyView {
 
   @ApiProperty({ example: `/v1/account/api-keys/${EXAMPLE_ID}` })
   uri: string;
+
+  /** Networks from which the key may be used. Only of a key that has some. */
+  @ApiPropertyOptional({ type: [String], example: ['203.0.113.0/24'] })
+  allowed_addresses?: string[];
+
+  /**
+   * Only with `include=warnings`. `expires_soon`: the key expires within 14 days. `unused`: it was not used for 90 days.
+   * Empty for a key that is not active.
+   */
+  @ApiPropertyOptional({ enum: API_KEY_WARNINGS, isArray: true, example: ['expires_soon'] })
+  warnings?: ApiKeyWarning[];
 }
 
 export class ApiKeyPage extends PageFields {

@@ -28,7 +28,7 @@ describe('ApiKeysService', () => {
 
   beforeEach(() => {
     jest.useFakeTimers({ now: NOW });
-    [steps, active, maker, inserted, revoked] = [[], 0, { expiresAt: null }, [], []];
+    [steps, active, maker, inserted, revoked] = [[], 0, { expiresAt: null, allowedAddresses: null }, [], []];
     pair = { isTest: false, testId: null };
     const log =
       <T>(name: string, answer: () => T) =>

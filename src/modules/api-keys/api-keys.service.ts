@@ -14,6 +14,7 @@ import {
   NotFoundError,
   PermissionError,
 } from '../../platform/errors/errors.js';
+import { Networks } from '../../platform/http/networks.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { SecretsService } from '../../platform/secrets.service.js';
@@ -65,6 +66,7 @@ export class ApiKeysService {
       scopes,
       usageCount: 0,
       lastUsedAt: null,
+      allowedAddresses: dto.allowed_addresses ?? null,
       expiresAt: dto.expires_at ? new Date(dto.expires_at) : null,
       revokedAt: null,
       createdBy: creator.keyId,
@@ -75,7 +77,7 @@ export class ApiKeysService {
       maximum: MAX_ACTIVE_KEYS,
       what: 'active API keys',
       counted: whereStatus(ownerId, 'active'),
-      prepare: (tx) => this.capExpiry(tx, accountId, created),
+      prepare: (tx) => this.capByCreator(tx, accountId, created),
     });
     return { key: created, secret };
   }
@@ -144,16 +146,18 @@ export class ApiKeysService {
   }
 
   /**
-   * The key expires no later than the one that makes it (D36), which is in the live account for a first test key.
-   * @throws AuthenticationError when the creator was revoked since it was authenticated.
+   * The key expires no later than the one that makes it (D36), which is in the live account for a first test key, and may
+   * be used from no other addresses (D95).
+   * @throws AuthenticationError when the creator was revoked since it was authenticated; InvalidRequestError
    */
-  private async capExpiry(tx: Tx, accountId: string, created: ApiKey): Promise<void> {
+  private async capByCreator(tx: Tx, accountId: string, created: ApiKey): Promise<void> {
     const { createdBy: id, expiresAt } = created;
     if (id === null) return;
     const creator = await tx.manager.findOneBy(ApiKey, { id, accountId, revokedAt: IsNull() });
     if (!creator) throw new AuthenticationError();
     if (creator.expiresAt !== null && (expiresAt === null || expiresAt > creator.expiresAt))
       created.expiresAt = creator.expiresAt;
+    created.allowedAddresses = addressesWithin(creator.allowedAddresses, created.allowedAddresses);
   }
 
   private async pairOf(accountId: string): Promise<AccountPair> {
@@ -173,6 +177,18 @@ function modeIn({ isTest }: AccountPair, mode: ApiKeyMode | undefined): ApiKeyMo
   if (isTest && mode === 'live')
     throw new InvalidRequestError({ field: 'mode', reason: 'must be test for a test key' });
   return mode ?? (isTest ? 'test' : 'live');
+}
+
+/** Those of a new key. @param own of the key that makes it. @throws InvalidRequestError for one that it may not use. */
+function addressesWithin(own: string[] | null, asked: string[] | null): string[] | null {
+  if (own === null || asked === null) return asked ?? own;
+  const networks = new Networks(own);
+  const other = asked.find((cidr) => !networks.covers(cidr));
+  if (other === undefined) return asked;
+  throw new InvalidRequestError({
+    field: 'allowed_addresses',
+    reason: `must lie within those of the key that creates it; ${other} does not`,
+  });
 }
 
 /**

@@ -32,6 +32,7 @@ const KINDS: Record<string, readonly [type: string, code: string | null]> = {
   AuthenticationError: ['invalid_request_error', 'invalid_api_key'],
   PermissionError: ['invalid_request_error', 'insufficient_permissions'],
   AccountSuspendedError: ['invalid_request_error', 'account_deactivated'],
+  AddressNotAllowedError: ['invalid_request_error', 'ip_not_authorized'],
   QuotaExceededError: ['insufficient_quota', 'insufficient_quota'],
   ValidationError: ['invalid_request_error', 'invalid_value'],
   MalformedRequestError: ['invalid_request_error', null],

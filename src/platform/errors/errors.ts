@@ -79,6 +79,20 @@ export class QuotaExceededError extends ApiError {
   }
 }
 
+/** The API key may be used only from some addresses. */
+export class AddressNotAllowedError extends ApiError {
+  readonly status = 403;
+  readonly code = 1006;
+  readonly type = 'AddressNotAllowedError';
+
+  /** @param address of the client, as `TRUST_PROXY` tells it. */
+  constructor(address: string) {
+    super(`This API key may not be used from ${address}. Send the request from one of its allowed_addresses.`, {
+      address,
+    });
+  }
+}
+
 const QUOTA_ADVICE = {
   stored_bytes: 'Delete recordings, or ask the operator of this service for a larger quota.',
   audio_seconds_per_month: 'Wait for the next month, or ask the operator of this service for a larger quota.',

@@ -3,6 +3,7 @@ import { ApiExtension, ApiResponse, type OpenAPIObject } from '@nestjs/swagger';
 import { errorBody, type ErrorShape, errorShapeOf } from '../errors/error-body.js';
 import {
   AccountSuspendedError,
+  AddressNotAllowedError,
   type ApiError,
   AuthenticationError,
   InternalError,
@@ -198,6 +199,7 @@ function commonErrors(path: string, operation: Operation): ApiError[] {
     ...(requestBody ? [new RequestTimeoutError('The request did not arrive in time.')] : []),
     new AuthenticationError(),
     ...(scope === undefined ? [] : [new PermissionError(scope)]),
+    new AddressNotAllowedError('198.51.100.7'),
     new AccountSuspendedError(),
     new RateLimitError(6),
     new InternalError('5f0c2d9e-1d0e-4f53-9c0a-2d1f6b7c8e90'),

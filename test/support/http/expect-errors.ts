@@ -7,6 +7,7 @@ export const ERRORS = {
   PermissionError: { status: 403, code: 1003 },
   AccountSuspendedError: { status: 403, code: 1004 },
   QuotaExceededError: { status: 403, code: 1005 },
+  AddressNotAllowedError: { status: 403, code: 1006 },
   ValidationError: { status: 400, code: 2001 },
   MalformedRequestError: { status: 400, code: 2002 },
   LimitExceededError: { status: 400, code: 2005 },

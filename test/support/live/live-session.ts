@@ -15,6 +15,7 @@ export const principalOf = (accountId: string, quotas: Partial<Quotas> = {}): Pr
   credential: 'api_key',
   keyId: null,
   keyExpiresAt: null,
+  refusedAddress: null,
   tokenId: null,
   version: 0,
   scopes: [],

@@ -5,6 +5,7 @@ import { ValidateBy, ValidateIf } from 'class-validator';
 import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
 import { checkSpeakers, SPEAKERS_SCHEMAS } from '../../speakers.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
+import { MAX_NETWORKS, networksProblem } from '../networks.js';
 import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
 
 export { isCleanText, isFutureInstant };
@@ -193,6 +194,14 @@ export function IsLanguages(): PropertyDecorator {
       items: { type: 'string' },
       example: ['english', 'german'],
     }),
+  );
+}
+
+/** A list of networks as CIDRs, none twice. */
+export function IsNetworks(): PropertyDecorator {
+  return applyDecorators(
+    IsValid('isNetworks', networksProblem),
+    ApiProperty({ type: [String], minItems: 1, maxItems: MAX_NETWORKS, uniqueItems: true }),
   );
 }
 

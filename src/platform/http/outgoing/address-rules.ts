@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Network = [Address, number];
+import { isCidr, isInside, type Network, Networks } from '../networks.js';
 
 export const MAX_URL_CHARACTERS = 2048;
 /** The URL parser drops or rewrites these silently. */
@@ -22,20 +20,12 @@ const WEB_PORTS = new Set([80, 443]);
 const SERVICE_PORTS = new Set([2049, 3306, 3389, 5432, 5900, 6379, 9200, 11_211, 27_017]);
 
 /** The networks of `WEBHOOK_ALLOWED_CIDRS`, which the operator allows even if they are private. */
-export class AllowedNetworks {
-  private readonly networks: Network[];
-
+export class AllowedNetworks extends Networks {
   /** @throws Error that names the variable when an item is not a CIDR. */
   constructor(cidrs: readonly string[]) {
     const broken = cidrs.find((cidr) => !isCidr(cidr));
     if (broken !== undefined) throw new Error(`WEBHOOK_ALLOWED_CIDRS: ${broken} is not a CIDR such as 10.0.0.0/8`);
-    this.networks = cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
-  }
-
-  includes(ip: string): boolean {
-    if (isIP(ip) === 0) return false;
-    // An IPv4-mapped address reaches the IPv4 host, so a rule for that host covers it.
-    return [ipaddr.parse(ip), ipaddr.process(ip)].some((address) => isInside(address, this.networks));
+    super(cidrs);
   }
 }
 
@@ -116,15 +106,6 @@ function brokenPort(url: URL): string | null {
   const port = Number(url.port);
   const open = WEB_PORTS.has(port) || (port >= FIRST_FREE_PORT && !SERVICE_PORTS.has(port));
   return open ? null : `must not use port ${port}`;
-}
-
-/** Stricter than ipaddr.js, which reads `10.1/16` as 10.0.0.1/16 and would allow the wrong network. */
-function isCidr(text: string): boolean {
-  return isIP(text.split('/')[0] ?? '') !== 0 && ipaddr.isValidCIDR(text);
-}
-
-function isInside(address: Address, networks: readonly Network[]): boolean {
-  return networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
 }
 
 /**
