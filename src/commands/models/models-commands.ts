@@ -30,6 +30,7 @@ const NOTES = [
   'Size: about so much is downloaded (? where no source states it). Speed: an estimate from size and design.',
   'Licence: as its text or the page of the model states it; ? where it was not confirmed. All addresses: --json.',
   'Download and select one: npm run models -- pull NAME --use',
+  'Words while somebody speaks: a streaming model, which is selected beside the other one.',
   'Speakers need two, one of each kind: speaker-segmentation and speaker-embedding.',
 ];
 const MOST_LANGUAGES = 3;

@@ -27,7 +27,7 @@ export async function runModels(): Promise<void> {
 function modelsProgram(): Command {
   const program = new Command('models')
     .description(
-      'Download and select models of speech recognition, for the engine sherpa, and those that tell speakers apart. Reads MODELS_FOLDER, MODELS_URL, HF_TOKEN, ' +
+      'Download and select models of speech recognition, for the engine sherpa, streaming ones for words while somebody speaks, and those that tell speakers apart. Reads MODELS_FOLDER, MODELS_URL, HF_TOKEN, ' +
         'HTTPS_PROXY, HTTP_PROXY and NO_PROXY. A worker reads the selection when it starts.',
     )
     .showHelpAfterError();

@@ -112,6 +112,12 @@ const zipformer = (
   ],
 });
 
+/** As above, for words while somebody speaks. */
+const streamingZipformer = (fields: Fields, checkpoint: string): CatalogueEntry => ({
+  ...zipformer(fields, checkpoint),
+  kind: 'streaming-transducer',
+});
+
 /** English, second generation. Those of other languages have another licence, not for every commercial use. */
 const moonshine = (fields: Fields): CatalogueEntry => ({
   ...fields,
@@ -395,10 +401,68 @@ const OTHERS: readonly CatalogueEntry[] = [
   }),
 ];
 
+/** For words while somebody speaks. */
+const STREAMING: readonly CatalogueEntry[] = [
+  streamingZipformer(
+    {
+      name: 'streaming-zipformer-en',
+      title: 'Streaming Zipformer LibriSpeech, English',
+      languages: ['en'],
+      licence: {
+        name: 'Apache-2.0',
+        source: 'https://huggingface.co/csukuangfj/sherpa-onnx-streaming-zipformer-en-2023-06-26',
+      },
+      speed: 'fast',
+      approximateBytes: 73_440_000,
+      repository: 'csukuangfj/sherpa-onnx-streaming-zipformer-en-2023-06-26',
+    },
+    'epoch-99-avg-1-chunk-16-left-128',
+  ),
+  streamingZipformer(
+    {
+      name: 'streaming-zipformer-zh-en',
+      title: 'Streaming Zipformer, Chinese and English',
+      languages: ['zh', 'en'],
+      licence: {
+        name: 'Apache-2.0',
+        source: 'https://huggingface.co/csukuangfj/sherpa-onnx-streaming-zipformer-bilingual-zh-en-2023-02-20',
+      },
+      speed: 'medium',
+      approximateBytes: mebibytes(174 + 14 + 3.1),
+      repository: 'csukuangfj/sherpa-onnx-streaming-zipformer-bilingual-zh-en-2023-02-20',
+    },
+    'epoch-99-avg-1',
+  ),
+  streamingZipformer(
+    {
+      name: 'streaming-zipformer-fr',
+      title: 'Streaming Zipformer Common Voice, French',
+      languages: ['fr'],
+      licence: null,
+      speed: 'medium',
+      approximateBytes: mebibytes(121 + 2 + 0.3),
+      repository: 'shaojieli/sherpa-onnx-streaming-zipformer-fr-2023-04-14',
+    },
+    'epoch-29-avg-9-with-averaged-model',
+  ),
+  {
+    name: 'streaming-zipformer-de',
+    title: 'Streaming Zipformer Kroko, German',
+    kind: 'streaming-transducer',
+    languages: ['de'],
+    licence: null,
+    speed: 'fast',
+    approximateBytes: null,
+    repository: 'csukuangfj/sherpa-onnx-streaming-zipformer-de-kroko-2025-08-06',
+    revision: 'main',
+    files: ['encoder.onnx', 'decoder.onnx', 'joiner.onnx', 'tokens.txt'],
+  },
+];
+
 /**
  * Models that sherpa-onnx 1.13 loads. Repositories and names of files were confirmed in the documentation and the export
  * workflows of sherpa-onnx (github.com/k2-fsa/sherpa 6e00e3b, github.com/k2-fsa/sherpa-onnx 634265c, August 2026) and in
  * programs that download them. Sizes are sums of what that documentation lists (rounded to a megabyte or less), or of
  * the bytes that several such programs state; they are approximate, and `pull` reads the exact ones from the source.
  */
-export const CATALOGUE: readonly CatalogueEntry[] = [...MULTILINGUAL, ...ENGLISH, ...OTHERS];
+export const CATALOGUE: readonly CatalogueEntry[] = [...MULTILINGUAL, ...ENGLISH, ...OTHERS, ...STREAMING];

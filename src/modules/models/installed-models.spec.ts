@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { onnxModel } from '../../../test/support/models/onnx-writer.js';
 import { InstalledModels, type ModelRecord, selectedModel } from './installed-models.js';
 
 const RECORD: ModelRecord = {
@@ -64,6 +65,19 @@ describe('InstalledModels', () => {
     expect(await models.get('small')).toMatchObject({ isSelected: true });
     await expect(models.select('large')).rejects.toThrow(/not in .*There: small\. Download it: .* pull large/);
     expect(selectedModel(root)).toBe('small');
+  });
+
+  it('remembers a streaming model beside the other', async () => {
+    await install('small');
+    await models.select('small');
+    await install('live');
+    const value = { name: 'x', type: 'float', shape: ['N'] } as const;
+    const metadata = { model_type: 'zipformer2_ctc', decode_chunk_len: '32' };
+    const model = onnxModel({ inputs: [value], outputs: [value], nodes: [], metadata });
+    writeFileSync(path.join(root, 'live', 'model.onnx'), model);
+    await models.select('live');
+    expect([selectedModel(root), selectedModel(root, 'streaming')]).toEqual(['small', 'live']);
+    expect(await models.get('live')).toMatchObject({ isSelected: true });
   });
 
   it.each(['../transcriptions', '../small', '.work', 'a/b', '', 'Small', 'x'.repeat(65)])(

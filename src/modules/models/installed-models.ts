@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import path from 'node:path';
 import { errorCode, ignoreAbsent, sizeOf, syncFolder } from '../../platform/storage/file-system.js';
 import type { Licence } from './catalogue-entries.js';
-import { MODEL_RECORD } from './model-folder.js';
+import { isStreamingModel, MODEL_RECORD } from './model-folder.js';
 import { readAnyModel, readSpeakerModel, SPEAKER_KINDS, type SpeakerKind } from './speaker-model.js';
 
 /** A name is a folder's: no separators, nothing hidden, and the same on file systems that ignore case. */
@@ -134,7 +134,7 @@ export class InstalledModels {
   /** A worker reads the name when it starts. */
   async select(name: string): Promise<void> {
     const { folder } = await this.get(name);
-    await replaceFile(path.join(this.path, selectedFile(readSpeakerModel(folder)?.kind ?? 'speech')), `${name}\n`);
+    await replaceFile(path.join(this.path, selectedFile(selectionFor(folder))), `${name}\n`);
     await syncFolder(this.path);
   }
 
@@ -194,9 +194,12 @@ async function replaceFile(file: string, text: string): Promise<void> {
   await rename(unfinished, file);
 }
 
-/** What models are selected for, one each: the engine, and the two kinds for speakers. */
-type Selection = 'speech' | SpeakerKind;
-const SELECTIONS: readonly Selection[] = ['speech', ...SPEAKER_KINDS];
+/** What models are selected for, one each: the engine, words while one speaks, and the two kinds for speakers. */
+type Selection = 'speech' | 'streaming' | SpeakerKind;
+const SELECTIONS: readonly Selection[] = ['speech', 'streaming', ...SPEAKER_KINDS];
+
+const selectionFor = (folder: string): Selection =>
+  readSpeakerModel(folder)?.kind ?? (isStreamingModel(folder) ? 'streaming' : 'speech');
 
 /** The file in the folder of models that names the one in use: `npm run models -- use NAME` writes it. */
 const selectedFile = (selection: Selection): string => (selection === 'speech' ? 'selected' : `selected.${selection}`);

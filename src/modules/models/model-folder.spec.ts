@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import os from 'node:os';
 import path from 'node:path';
 import { onnxModel } from '../../../test/support/models/onnx-writer.js';
-import { ModelError, readModelFolder } from './model-folder.js';
+import { isStreamingModel, ModelError, readModelFolder } from './model-folder.js';
 
 const TOKENS = '<blk> 0\n▁a 1\n 2\nb 3\n';
 
@@ -94,6 +94,58 @@ describe('readModelFolder', () => {
     expect(readModelFolder(folderWith(files))).toMatchObject({ kind });
   });
 
+  it.each([
+    [
+      'streaming-transducer',
+      {
+        'encoder-epoch-99-avg-1-chunk-16-left-128.int8.onnx': onnx({
+          model_type: 'zipformer2',
+          decode_chunk_len: '32',
+          T: '45',
+        }),
+        'decoder-epoch-99-avg-1-chunk-16-left-128.onnx': onnx(),
+        'joiner-epoch-99-avg-1-chunk-16-left-128.int8.onnx': onnx(),
+        ...tokens,
+      },
+    ],
+    [
+      'streaming-zipformer-ctc',
+      { 'model.onnx': onnx({ model_type: 'zipformer2_ctc', decode_chunk_len: '32', T: '45' }), ...tokens },
+    ],
+    [
+      'streaming-nemo-ctc',
+      {
+        'model.onnx': onnx({
+          model_type: 'EncDecCTCModelBPE',
+          chunk_shift: '40',
+          window_size: '45',
+          subsampling_factor: '8',
+        }),
+        ...tokens,
+      },
+    ],
+    [
+      'streaming-nemo-transducer',
+      {
+        ...pair('x'),
+        'encoder.onnx': onnx({ model_type: 'EncDecHybridRNNTCTCBPEModel', chunk_shift: '40', window_size: '45' }),
+        'joiner.onnx': onnx(),
+      },
+    ],
+  ])('tells a model of the kind %s, and how it takes audio while it comes', (kind, files) => {
+    const folder = folderWith(files);
+    const timeFactor = kind === 'streaming-nemo-ctc' ? 2 : 1;
+    expect(readModelFolder(folder)).toMatchObject({ kind, streaming: { windowSeconds: 0.45, timeFactor } });
+    expect(isStreamingModel(folder)).toBe(true);
+  });
+
+  it('tells models of whole chunks from streaming ones', () => {
+    const folder = folderWith({ ...pair('zipformer2'), 'joiner.onnx': onnx() });
+    expect(readModelFolder(folder).streaming).toBeNull();
+    expect(isStreamingModel(folder)).toBe(false);
+    expect(isStreamingModel(folderWith(tokens))).toBe(false);
+  });
+
   it('prefers the files with the smallest weights', () => {
     const folder = folderWith({
       'encoder.onnx': typed('whisper-tiny'),
@@ -149,13 +201,18 @@ describe('readModelFolder', () => {
     ['another type', { 'model.onnx': typed('vits'), ...tokens }, 'is a model of the kind vits, which is not supported'],
     ['no type', { 'model.onnx': onnx(), ...tokens }, 'does not say what it is'],
     [
-      'a streaming model',
+      'a streaming model that does not tell its window',
       {
         ...pair('zipformer2'),
         'joiner.onnx': onnx(),
         'encoder.onnx': onnx({ model_type: 'zipformer2', decode_chunk_len: '32' }),
       },
-      'is a streaming model',
+      'encoder.onnx does not tell its T',
+    ],
+    [
+      'a streaming model of another kind',
+      { ...pair('x'), 'joiner.onnx': onnx(), 'encoder.onnx': onnx({ model_type: 'emformer', decode_chunk_len: '32' }) },
+      'is a model of the kind emformer, which is not supported',
     ],
     [
       'two models',

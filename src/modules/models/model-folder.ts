@@ -5,17 +5,27 @@ import { errorCode } from '../../platform/storage/file-system.js';
 import {
   FILE_ROLES,
   type FileRole,
+  isStreaming,
   type KindSettings,
-  kindOfType,
+  kindOfMetadata,
   type Metadata,
   MODEL_KINDS,
   type ModelKind,
+  type StreamingProperties,
 } from './model-kinds.js';
 import { ModelError, type OnnxFile, readOnnxFile } from './onnx-file.js';
 
 export { ModelError };
 
 type ModelFiles = Partial<Record<FileRole, string>>;
+
+/** How a model takes audio while it comes. */
+export interface Streaming {
+  /** Audio that it takes at a time. */
+  windowSeconds: number;
+  /** By which times of its tokens are to be multiplied. */
+  timeFactor: number;
+}
 
 /** A complete model. */
 export interface ModelFolder {
@@ -29,6 +39,8 @@ export interface ModelFolder {
   reads: readonly [string, ...string[]];
   /** Size of all files that are loaded, including weights outside the ONNX files. */
   bytes: number;
+  /** Null for a model of whole chunks. */
+  streaming: Streaming | null;
   /** Lower-case English names; null when nothing says which. */
   languages: readonly string[] | null;
 }
@@ -52,7 +64,7 @@ const PRECISION = /[-_.](int8|uint8|quant|fp16|float16|fp32)(?=\.)/;
 export function readModelFolder(folder: string): ModelFolder {
   const files = findModelFiles(folder);
   const kind = detectKind(folder, files);
-  const { parts, needsBlank, settings } = MODEL_KINDS[kind];
+  const { parts, needsBlank, streaming, settings } = MODEL_KINDS[kind];
   const complete = requireFiles(folder, `a model of the kind ${kind}`, files, [...parts, 'tokens']);
   const onnx = parts.map((role) => readOnnxFile(complete[role]));
   const metadata = onnx[0]?.metadata ?? new Map<string, string>();
@@ -67,8 +79,16 @@ export function readModelFolder(folder: string): ModelFolder {
     settings: settings(complete, metadata),
     reads: readsOf(folder, files),
     bytes: onnx.reduce((sum, { bytes, externalFiles }) => sum + bytes + sizeOf(folder, externalFiles), 0),
+    streaming: streaming ? streamingOf(complete[parts[0]], streaming, metadata) : null,
     languages: recordedLanguages(folder) ?? languagesOf(kind, metadata) ?? languagesInName(folder),
   };
+}
+
+/** Whether the folder holds a streaming model. It may lack other files. @throws ModelError */
+export function isStreamingModel(folder: string): boolean {
+  const { encoder, model } = findModelFiles(folder);
+  const file = encoder ?? model;
+  return file !== undefined && isStreaming(readOnnxFile(file).metadata);
 }
 
 /**
@@ -159,28 +179,37 @@ function detectKind(folder: string, files: ModelFiles): ModelKind {
   if (files.encoder ?? files.decoder ?? files.joiner) {
     const what = files.joiner ? 'a transducer' : 'a model with encoder and decoder';
     const { encoder } = requireFiles(folder, what, files, ['encoder', 'decoder']);
-    const onnx = readOffline(encoder);
-    return kindOfType(typeOf(onnx), 'encoder') ?? kindWithoutType(files, onnx) ?? unknown(encoder, onnx);
+    const onnx = readOnnxFile(encoder);
+    return kindOfMetadata(onnx.metadata, 'encoder') ?? kindWithoutType(files, onnx) ?? unknown(encoder, onnx);
   }
   if (files.model === undefined) {
     throw new ModelError(`${folder} holds no model: no encoder.onnx, model.onnx or the like is in it`);
   }
   requireFiles(folder, 'a model', files, ['tokens']);
-  const onnx = readOffline(files.model);
-  return kindOfType(typeOf(onnx), 'model') ?? (onnx.metadata.has('invstd') ? 'dolphin' : unknown(files.model, onnx));
+  const onnx = readOnnxFile(files.model);
+  const kind = kindOfMetadata(onnx.metadata, 'model');
+  return kind ?? (onnx.metadata.has('invstd') ? 'dolphin' : unknown(files.model, onnx));
 }
 
-const typeOf = ({ metadata }: OnnxFile): string => metadata.get('model_type') ?? '';
+const FRAMES_PER_SECOND = 100;
+const SUPPOSED_STEP = 4;
 
-function readOffline(file: string): OnnxFile {
-  const onnx = readOnnxFile(file);
-  if (!['decode_chunk_len', 'chunk_shift'].some((name) => onnx.metadata.has(name))) return onnx;
-  throw new ModelError(`${file} is a streaming model: use the non-streaming (offline) one`);
+/** @throws ModelError */
+function streamingOf(file: string, { window, step }: StreamingProperties, metadata: Metadata): Streaming {
+  const frames = (property: string): number => {
+    const value = metadata.get(property) ?? '';
+    if (/^[1-9]\d{0,3}$/.test(value)) return Number(value);
+    throw new ModelError(`${file} does not tell its ${property}: use an export for sherpa-onnx`);
+  };
+  return {
+    windowSeconds: frames(window) / FRAMES_PER_SECOND,
+    timeFactor: step === undefined ? 1 : frames(step) / SUPPOSED_STEP,
+  };
 }
 
 /** Old exports of transducers have no `model_type`, and those of FireRedASR differ. */
 function kindWithoutType(files: ModelFiles, { metadata }: OnnxFile): ModelKind | undefined {
-  if (files.joiner) return 'transducer';
+  if (files.joiner && !isStreaming(metadata)) return 'transducer';
   return metadata.has('cmvn_mean') && metadata.has('num_decoder_layers') ? 'fire-red-asr' : undefined;
 }
 

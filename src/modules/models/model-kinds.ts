@@ -25,13 +25,22 @@ export type Metadata = ReadonlyMap<string, string>;
 /** The part of sherpa-onnx's `modelConfig` that differs between kinds. */
 export type KindSettings = Record<string, string | Record<string, string | number>>;
 
+export interface StreamingProperties {
+  /** Names the number of frames of 10 ms that it takes at a time. */
+  window: string;
+  /** Names how many of them become one that it returns, where sherpa-onnx takes that for four when it tells times. */
+  step?: string;
+}
+
 interface KindOfModel {
   /** Its `model_type`. Absent: the names of its files tell it. */
   type?: RegExp;
   /** Its files beside the tokens. The first one has the properties. */
-  parts: readonly FileRole[];
+  parts: readonly [FileRole, ...FileRole[]];
   /** It emits a blank symbol between others, and stops the process when its tokens file names none. */
   needsBlank?: boolean;
+  /** It decodes audio while it comes. */
+  streaming?: StreamingProperties;
   /** Codes of the languages of every model of this kind, where its properties do not tell them. */
   languages?: readonly string[];
   /** @param files absolute paths of its parts */
@@ -122,6 +131,33 @@ const KINDS = {
     languages: ['zh', 'en', 'ja', 'ko', 'yue'],
     settings: ({ model }) => ({ senseVoice: { model, language: 'auto', useInverseTextNormalization: 1 } }),
   },
+  'streaming-nemo-ctc': {
+    type: /^EncDec(CTCModel|CTCModelBPE|HybridRNNTCTCBPEModel)$/,
+    parts: SINGLE_FILE,
+    needsBlank: true,
+    streaming: { window: 'window_size', step: 'subsampling_factor' },
+    settings: ({ model }) => ({ nemoCtc: { model } }),
+  },
+  'streaming-nemo-transducer': {
+    type: /^EncDec(HybridRNNTCTC|RNNT)(BPE)?Model$/,
+    parts: TRANSDUCER,
+    needsBlank: true,
+    streaming: { window: 'window_size' },
+    settings: ({ encoder, decoder, joiner }) => ({ transducer: { encoder, decoder, joiner } }),
+  },
+  'streaming-transducer': {
+    type: /^(conformer|lstm|zipformer2?)$/,
+    parts: TRANSDUCER,
+    streaming: { window: 'T' },
+    settings: ({ encoder, decoder, joiner }) => ({ transducer: { encoder, decoder, joiner } }),
+  },
+  'streaming-zipformer-ctc': {
+    type: /^zipformer2_ctc$/,
+    parts: SINGLE_FILE,
+    needsBlank: true,
+    streaming: { window: 'T' },
+    settings: ({ model }) => ({ zipformer2Ctc: { model } }),
+  },
   'telespeech-ctc': {
     type: /^telespeech_ctc$/,
     parts: SINGLE_FILE,
@@ -160,10 +196,18 @@ export type ModelKind = keyof typeof KINDS;
 /** The kinds of models that sherpa-onnx loads. */
 export const MODEL_KINDS: Readonly<Record<ModelKind, KindOfModel>> = KINDS;
 
-/** The kind with this `model_type`, among those whose properties are in this file. */
-export function kindOfType(type: string, firstPart: FileRole): ModelKind | undefined {
+/** Whether a model decodes audio while it comes: only such a one has these properties. */
+export const isStreaming = (metadata: Metadata): boolean =>
+  ['decode_chunk_len', 'chunk_shift'].some((name) => metadata.has(name));
+
+/** The kind with these properties, among those whose first part is this file. */
+export function kindOfMetadata(metadata: Metadata, firstPart: FileRole): ModelKind | undefined {
+  const type = metadata.get('model_type') ?? '';
+  const streams = isStreaming(metadata);
   const kinds = Object.entries(MODEL_KINDS) as [ModelKind, KindOfModel][];
-  return kinds.find(([, kind]) => kind.parts[0] === firstPart && kind.type?.test(type))?.[0];
+  const fits = ({ parts, streaming, type: types }: KindOfModel): boolean =>
+    parts[0] === firstPart && (streaming !== undefined) === streams && types?.test(type) === true;
+  return kinds.find(([, kind]) => fits(kind))?.[0];
 }
 
 /** Times of tokens need an export with the attention; those of segments come with every model, but not beside the others. */

@@ -148,6 +148,8 @@ function readTranscription(read: EnvReader) {
     speechDetector: read.oneOf('SPEECH_DETECTOR', ['auto', 'energy'], 'auto'),
     /** Recognises while one speaks: `auto`, `off`, `pocketsphinx` or another engine. */
     liveEngine: read.text('LIVE_ENGINE') ?? 'auto',
+    /** Path of the streaming model of the engine `sherpa`, or its name in the folder of models; null: the one selected there. */
+    liveModel: read.text('LIVE_MODEL'),
     /** Live recordings whose words a transcriber recognises at once; null: four for each core. */
     liveSessions: read.optionalInteger('LIVE_SESSIONS', 0, 1000),
     ...readModels(read),

@@ -17,8 +17,8 @@ const TONES: Readonly<Record<string, number>> = {
   '▁stop': 3800,
 };
 
-const PIECES = ['<blk>', ...Object.keys(TONES)];
-const BANDS = 80;
+export const PIECES = ['<blk>', ...Object.keys(TONES)];
+export const BANDS = 80;
 /** The recogniser's frames are 10 ms apart; these models return one of four. */
 const SUBSAMPLING = 4;
 /** Above: the band of a tone at a tenth of full scale. Below: silence, and what a tone spreads over other bands. */
@@ -26,6 +26,7 @@ const LOUD = 0;
 /** Enough that a piece is certain (log probability > −0.01) while its tone sounds. */
 const GAIN = 1.5;
 
+const LENGTH_NODE: OnnxNode = { operator: 'Div', inputs: ['x_lens', 'subsampling'], outputs: ['lengths'] };
 const FEATURES: OnnxValue = { name: 'x', type: 'float', shape: ['N', 'T', BANDS] };
 const LENGTHS: OnnxValue = { name: 'x_lens', type: 'int64', shape: ['N'] };
 
@@ -35,10 +36,11 @@ export async function writeCtcModel(folder: string, metadata: Record<string, str
     inputs: [FEATURES, LENGTHS],
     outputs: [
       { name: 'log_probs', type: 'float', shape: ['N', 'U', PIECES.length] },
-      { name: 'log_probs_len', type: 'int64', shape: ['N'] },
+      { name: 'lengths', type: 'int64', shape: ['N'] },
     ],
     nodes: [
-      ...scoring('scores', 'log_probs_len'),
+      ...scoring('scores'),
+      LENGTH_NODE,
       { operator: 'LogSoftmax', inputs: ['scores'], outputs: ['log_probs'], attributes: { axis: -1 } },
     ],
     constants: scoringConstants(),
@@ -49,17 +51,23 @@ export async function writeCtcModel(folder: string, metadata: Record<string, str
 
 /** A transducer, which gives times and probabilities and knows hot words. It emits no piece twice in a row. */
 export async function writeTransducerModel(folder: string): Promise<string> {
-  const joined = { type: 'float', shape: ['N', PIECES.length] } as const;
   const encoder = onnxModel({
     inputs: [FEATURES, LENGTHS],
     outputs: [
       { name: 'encoder_out', type: 'float', shape: ['N', 'U', PIECES.length] },
-      { name: 'encoder_out_lens', type: 'int64', shape: ['N'] },
+      { name: 'lengths', type: 'int64', shape: ['N'] },
     ],
-    nodes: scoring('encoder_out', 'encoder_out_lens'),
+    nodes: [...scoring('encoder_out'), LENGTH_NODE],
     constants: scoringConstants(),
     metadata: { model_type: 'zipformer2' },
   });
+  await writeFile(path.join(await emptyFolder(folder), 'bpe.vocab'), pieceScores());
+  return await writeModel(folder, { 'encoder.onnx': encoder, ...decoderAndJoiner() });
+}
+
+/** The parts of a transducer that know which piece came before. */
+export function decoderAndJoiner(): Record<'decoder.onnx' | 'joiner.onnx', Buffer> {
+  const joined = { type: 'float', shape: ['N', PIECES.length] } as const;
   const decoder = onnxModel({
     inputs: [{ name: 'y', type: 'int64', shape: ['N', 2] }],
     outputs: [{ name: 'decoder_out', ...joined }],
@@ -82,8 +90,7 @@ export async function writeTransducerModel(folder: string): Promise<string> {
     nodes: [{ operator: 'Add', inputs: ['encoder_out', 'decoder_out'], outputs: ['logit'] }],
     metadata: { joiner_dim: String(PIECES.length) },
   });
-  await writeFile(path.join(await emptyFolder(folder), 'bpe.vocab'), pieceScores());
-  return await writeModel(folder, { 'encoder.onnx': encoder, 'decoder.onnx': decoder, 'joiner.onnx': joiner });
+  return { 'decoder.onnx': decoder, 'joiner.onnx': joiner };
 }
 
 /** The tones of pieces, each `seconds` long with as long a silence after it, after `lead` seconds of silence. */
@@ -106,7 +113,7 @@ export function tonesPcm(
   return Buffer.from(pcm.buffer);
 }
 
-async function writeModel(folder: string, files: Record<string, Buffer>): Promise<string> {
+export async function writeModel(folder: string, files: Record<string, Buffer>): Promise<string> {
   await emptyFolder(folder);
   await writeFile(path.join(folder, 'tokens.txt'), PIECES.map((piece, index) => `${piece} ${index}\n`).join(''));
   for (const [name, bytes] of Object.entries(files)) await writeFile(path.join(folder, name), bytes);
@@ -118,24 +125,25 @@ async function emptyFolder(folder: string): Promise<string> {
   return folder;
 }
 
-/** Averages four frames, then one score for each piece: high while its tone sounds. The blank's score is 0. */
-function scoring(scores: string, lengths: string): OnnxNode[] {
+/**
+ * Averages frames of `x`, then one score for each piece: high while its tone sounds. The blank's score is 0.
+ */
+export function scoring(scores: string, subsampling = SUBSAMPLING): OnnxNode[] {
   return [
     { operator: 'Transpose', inputs: ['x'], outputs: ['bands'], attributes: { perm: [0, 2, 1] } },
     {
       operator: 'AveragePool',
       inputs: ['bands'],
       outputs: ['pooled'],
-      attributes: { kernel_shape: [SUBSAMPLING], strides: [SUBSAMPLING] },
+      attributes: { kernel_shape: [subsampling], strides: [subsampling] },
     },
     { operator: 'Transpose', inputs: ['pooled'], outputs: ['frames'], attributes: { perm: [0, 2, 1] } },
     { operator: 'MatMul', inputs: ['frames', 'weights'], outputs: ['weighted'] },
     { operator: 'Add', inputs: ['weighted', 'bias'], outputs: [scores] },
-    { operator: 'Div', inputs: ['x_lens', 'subsampling'], outputs: [lengths] },
   ];
 }
 
-function scoringConstants(): OnnxConstant[] {
+export function scoringConstants(): OnnxConstant[] {
   const weights = new Float32Array(BANDS * PIECES.length);
   Object.values(TONES).forEach((frequency, index) => {
     weights[bandOf(frequency) * PIECES.length + index + 1] = GAIN;

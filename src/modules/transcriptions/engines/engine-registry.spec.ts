@@ -86,6 +86,15 @@ describe('selectEngines', () => {
     });
   });
 
+  it('lets LIVE_ENGINE name an engine of the process, or sherpa for its streaming model', () => {
+    for (const LIVE_ENGINE of ['off', 'auto', 'pocketsphinx']) selectAll('auto', { LIVE_ENGINE });
+    selectAll('auto', { LIVE_ENGINE: 'sherpa', LIVE_MODEL: 'streaming' });
+    selectAll('auto', { LIVE_ENGINE: 'sherpa', SHERPA_MODEL: 'whisper-small', LIVE_MODEL: 'streaming' });
+    expect(() => selectAll('auto', { LIVE_ENGINE: 'sherpa' })).toThrow(
+      'LIVE_ENGINE must be one of auto, off, pocketsphinx',
+    );
+  });
+
   it.each([
     ['openai,unknown', /TRANSCRIPTION_ENGINE must be one of auto, openai, .*pocketsphinx/],
     ['pocketsphinx,openai', /TRANSCRIPTION_ENGINE=openai requires OPENAI_BASE_URL or OPENAI_API_KEY/],

@@ -2,6 +2,7 @@ import { type Env, InvalidEnvironmentError } from '../../../platform/config/env.
 import { type EngineChoice, parseEngineChoices } from './engine-choice.js';
 import { openAiEngine } from './openai/openai.engine.js';
 import { pocketSphinxEngine } from './pocketsphinx.engine.js';
+import { streamingModelFolder } from './sherpa/sherpa-streaming.js';
 import { sherpaEngine } from './sherpa/sherpa.engine.js';
 import type { EngineDefinition } from './transcription-engine.js';
 
@@ -70,9 +71,10 @@ export function selectEngines(env: Env, added: readonly EngineDefinition[]): Eng
       `CLIENT_ENGINES names ${unknown}, and the engines configured here are ${names}`,
     ]);
   }
-  const live = ['auto', 'off', ...definitions.map(({ name }) => name)];
-  if (!live.includes(env.liveEngine))
-    throw new InvalidEnvironmentError([`LIVE_ENGINE must be one of ${live.join(', ')}`]);
+  const streaming = streamingModelFolder(env) === null ? [] : [sherpaEngine.name];
+  const live = new Set(['auto', 'off', ...definitions.map(({ name }) => name), ...streaming]);
+  if (!live.has(env.liveEngine))
+    throw new InvalidEnvironmentError([`LIVE_ENGINE must be one of ${[...live].join(', ')}`]);
   return { chain: selected.map(({ choice, definition }) => ({ ...choice, name: definition.name })), definitions };
 }
 

@@ -1,10 +1,13 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { Env } from '../../../platform/config/env.js';
+import { ModelError } from '../../models/model-folder.js';
 import { type AudioStream, decodeStream } from '../audio/decoder.js';
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
-import { CHILD_READS, childFile } from '../engines/children/engine-child.js';
 import { type EngineRuntime, EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import type { VocabularySources } from '../engines/engine-vocabulary.js';
+import { sherpaStreamingModel } from '../engines/sherpa/sherpa-streaming.js';
+import { sherpaEngine } from '../engines/sherpa/sherpa.engine.js';
 import {
   AudioRejectedError,
   EngineError,
@@ -14,9 +17,9 @@ import {
 import { SpeechDetectionService } from '../speech/speech-detection.service.js';
 import { TRANSCRIPT_FILTERS, type TranscriptFilter } from '../worker/transcriber.service.js';
 import { ChunkRecogniser } from './chunk.recogniser.js';
-import { LiveChildren } from './live-children.js';
 import { type LiveRecogniser, NoLiveWordsError } from './live-recogniser.js';
-import { StreamingRecogniser } from './streaming.recogniser.js';
+import { StreamingEngine } from './streaming-engine.js';
+import { POCKETSPHINX } from './streaming-model.js';
 import { UtteranceCutter, type UtterancePart } from './utterance-cutter.js';
 
 export { NoLiveWordsError } from './live-recogniser.js';
@@ -49,13 +52,16 @@ export type LiveEvent =
   | { type: 'unavailable' }
   | { type: 'text'; text: string; words: readonly TranscriptWord[]; start: number; end: number };
 
-const POCKETSPHINX = { name: 'pocketsphinx', model: 'en-us', languages: ['english'], maxSeconds: 15 };
+/** So long a broken folder of the streaming model is not read again. */
+const RECHECK_MS = 10_000;
 
 /** Recognises words while audio comes, in the role `transcriber`. */
 @Injectable()
 export class LiveRecognitionService implements OnApplicationShutdown {
   private readonly logger = new Logger(LiveRecognitionService.name);
-  private readonly children: LiveChildren;
+  private readonly pocketSphinx: StreamingEngine;
+  private readonly findSherpa = sharedRun(async () => this.loadSherpa(), RECHECK_MS);
+  private sherpa: StreamingEngine | null = null;
 
   constructor(
     private readonly env: Env,
@@ -63,13 +69,13 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     private readonly speech: SpeechDetectionService,
     @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
   ) {
-    const module = { file: childFile('engines/pocketsphinx-live'), reads: CHILD_READS };
-    this.children = new LiveChildren(module, env.sandbox);
+    this.pocketSphinx = new StreamingEngine(POCKETSPHINX, env.sandbox);
+    this.loadSherpa();
   }
 
   /** Processes that recognise while one speaks. */
   get processes(): number {
-    return this.children.size;
+    return this.pocketSphinx.processes + (this.sherpa?.processes ?? 0);
   }
 
   /** For one recording. The caller closes it. @throws NoLiveWordsError, EngineUnavailableError */
@@ -79,14 +85,18 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     // A filter sees a whole text, and nothing may be sent before.
     if (this.filters.length > 0) throw new NoLiveWordsError('There are no words while one speaks: texts are filtered.');
     const runtime = this.runtimeFor(speech);
-    const wanted = liveEngine === 'auto' ? this.isForPocketSphinx(speech, runtime) : liveEngine === POCKETSPHINX.name;
-    const childProblem = wanted ? await this.children.problem() : null;
-    if (wanted && childProblem === null) {
-      const { name, model, maxSeconds } = POCKETSPHINX;
-      return new StreamingRecogniser(this.children, name, model, maxSeconds);
+    let unavailable: EngineUnavailableError | null = null;
+    for (const engine of await this.streamingEngines(speech, runtime)) {
+      try {
+        return await engine.open();
+      } catch (error) {
+        if (!(error instanceof EngineUnavailableError)) throw error;
+        unavailable = error;
+        this.logger.warn({ engine: engine.name, problem: error.message }, 'streaming engine cannot be used');
+      }
     }
-    if (childProblem !== null) this.logger.warn({ problem: childProblem }, 'words come by utterances');
-    if (!runtime) throw new NoLiveWordsError('No engine here recognises this language while one speaks.');
+    if (!runtime)
+      throw unavailable ?? new NoLiveWordsError('No engine here recognises this language while one speaks.');
     const problem = await runtime.problem();
     if (problem !== null) throw new EngineUnavailableError(problem);
     const language = speech.languages?.length === 1 ? (speech.languages[0] ?? null) : speech.language;
@@ -112,7 +122,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.children.close();
+    await Promise.all([this.pocketSphinx.close(), this.sherpa?.close()]);
   }
 
   private decode(audio: LiveAudio): AsyncGenerator<Buffer> {
@@ -125,7 +135,7 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     const { liveEngine } = this.env;
     const audio = { language: speech.language, languages: speech.languages, seconds: null, faults: 0 };
     try {
-      const requested = liveEngine === 'auto' || liveEngine === POCKETSPHINX.name ? null : liveEngine;
+      const requested = liveEngine === 'auto' || liveEngine === POCKETSPHINX.provider ? null : liveEngine;
       const [choice] = this.runtimes.route(audio, speech.accountEngines, requested).choices;
       return choice ? this.runtimes.runtime(choice.name) : null;
     } catch (error) {
@@ -134,11 +144,30 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     }
   }
 
-  /** English, also when nobody says which language: not if the account's engine would find out. */
-  private isForPocketSphinx({ language, languages }: LiveSpeech, runtime: EngineRuntime | null): boolean {
+  /** Those for the languages, also when nobody says which: not if the account's engine would find out. */
+  private async streamingEngines(
+    { language, languages }: LiveSpeech,
+    runtime: EngineRuntime | null,
+  ): Promise<StreamingEngine[]> {
+    const { liveEngine } = this.env;
+    const engines = [await this.findSherpa(), this.pocketSphinx].filter((engine) => engine !== null);
+    const named = engines.filter(({ name }) => liveEngine === 'auto' || liveEngine === name);
     const asked = languages ?? (language === null ? null : [language]);
-    if (asked) return asked.every((each) => POCKETSPHINX.languages.includes(each));
-    return runtime?.engine.detectsLanguage !== true;
+    if (asked) return named.filter((engine) => engine.speaks(asked));
+    return liveEngine === 'auto' && runtime?.engine.detectsLanguage === true ? [] : named;
+  }
+
+  private loadSherpa(): StreamingEngine | null {
+    const { liveEngine } = this.env;
+    if (this.sherpa || (liveEngine !== 'auto' && liveEngine !== sherpaEngine.name)) return this.sherpa;
+    try {
+      const model = sherpaStreamingModel(this.env);
+      if (model) this.sherpa = new StreamingEngine(model, this.env.sandbox);
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      this.logger.error({ problem: error.message }, 'streaming model cannot be used');
+    }
+    return this.sherpa;
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { LiveChildren } from './live-children.js';
 import type { LiveRecogniser, UtteranceText } from './live-recogniser.js';
 import { StableWords } from './stable-words.js';
+import type { StreamingModel } from './streaming-model.js';
 
 /** A piece takes less time than it is long. A hundred times that counts as a hang. */
 const LIMIT = { baseMs: 30_000, perAudioSecondMs: 10_000 };
@@ -17,6 +18,9 @@ const IDLE_MS = 10_000;
 
 /** An engine that decodes while audio comes, in a process of its own. One that is lost is replaced once per utterance. */
 export class StreamingRecogniser implements LiveRecogniser {
+  readonly provider: string;
+  readonly model: string;
+  readonly maxSeconds: number;
   private child: EngineChild | null = null;
   /** Whether the process has heard nothing of this speaker. */
   private isNew = true;
@@ -27,10 +31,13 @@ export class StreamingRecogniser implements LiveRecogniser {
 
   constructor(
     private readonly children: LiveChildren,
-    readonly provider: string,
-    readonly model: string,
-    readonly maxSeconds: number,
-  ) {}
+    { provider, model, maxSeconds }: StreamingModel,
+    private readonly closed: () => void,
+  ) {
+    this.provider = provider;
+    this.model = model;
+    this.maxSeconds = maxSeconds;
+  }
 
   async add(pcm: Buffer): Promise<readonly TranscriptWord[]> {
     const { words } = await this.send(pcm, false);
@@ -56,6 +63,7 @@ export class StreamingRecogniser implements LiveRecogniser {
   close(): void {
     clearTimeout(this.idle);
     this.drop();
+    this.closed();
   }
 
   private async send(pcm: Buffer, ends: boolean): Promise<ChunkTranscript> {

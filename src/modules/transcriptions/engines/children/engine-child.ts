@@ -112,6 +112,7 @@ export class EngineChild {
     this.state.busy = true;
     try {
       await this.ready;
+      if (!this.state.alive) throw new EngineError('The engine process ended before it was asked', false);
       const message = await this.nextMessage(limitMs, () => this.send(audio, options));
       return 'transcript' in message || 'speakers' in message ? message : this.refuse();
     } finally {

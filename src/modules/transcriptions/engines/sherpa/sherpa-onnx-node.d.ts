@@ -21,6 +21,21 @@ declare module 'sherpa-onnx-node' {
     setConfig(config: OfflineRecognizerConfig): void;
   }
 
+  export interface OnlineStream {
+    readonly handle: unknown;
+    acceptWaveform(audio: { samples: Float32Array; sampleRate: number }): void;
+    /** What has come is all. */
+    inputFinished(): void;
+  }
+
+  export interface OnlineRecognizer {
+    readonly handle: unknown;
+    createStream(): OnlineStream;
+    /** Whether there is enough audio for `decode`. */
+    isReady(stream: OnlineStream): boolean;
+    decode(stream: OnlineStream): void;
+  }
+
   export interface Clustering {
     /** −1: as many as `threshold` makes. */
     numClusters: number;
@@ -41,6 +56,7 @@ declare module 'sherpa-onnx-node' {
 
   const sherpa: {
     OfflineSpeakerDiarization: new (config: OfflineSpeakerDiarizationConfig) => OfflineSpeakerDiarization;
+    OnlineRecognizer: new (config: Omit<OfflineRecognizerConfig, 'hotwordsScore'>) => OnlineRecognizer;
     OfflineRecognizer: { createAsync(config: OfflineRecognizerConfig): Promise<OfflineRecognizer> };
   };
   export default sherpa;
@@ -50,6 +66,8 @@ declare module 'sherpa-onnx-node/addon.js' {
   const addon: {
     /** @returns a result as JSON, in which control characters of the text are not escaped */
     decodeOfflineStreamAsync(recognizer: unknown, stream: unknown): Promise<string>;
+    /** @returns as above */
+    getOnlineStreamResultAsJson(recognizer: unknown, stream: unknown): string;
   };
   export default addon;
 }

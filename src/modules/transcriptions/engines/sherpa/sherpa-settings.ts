@@ -1,5 +1,5 @@
 import type { OfflineRecognizerConfig } from 'sherpa-onnx-node';
-import { type ModelFolder, readTokens } from '../../../models/model-folder.js';
+import { type ModelFolder, readTokens, type Streaming } from '../../../models/model-folder.js';
 import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 
 /** What a child is started with, as JSON. */
@@ -12,6 +12,8 @@ export interface SherpaSettings {
   /** The model writes capitals only: its text is turned into small letters. */
   capitalsOnly: boolean;
   hotWords: boolean;
+  /** Null for a model of whole chunks. */
+  streaming: Streaming | null;
   /** The longest chunk. The child tries that much before it says that it is ready: it may need more memory than there is. */
   maxSeconds: number;
 }
@@ -50,6 +52,7 @@ export function sherpaSettings(
     // Tokens of Whisper are in Base64.
     capitalsOnly: model.kind !== 'whisper' && !symbols.some((symbol) => /\p{Ll}/u.test(symbol)),
     hotWords: unit !== null,
+    streaming: model.streaming,
     maxSeconds,
   };
 }

@@ -238,6 +238,10 @@ describe('readResult', () => {
     expect(readResult(json)).toMatchObject({ text: 'a b', tokens: ['a', ' ', 'b'], timestamps: [0, 0.1, 0.2] });
   });
 
+  it('knows what streaming models call probabilities', () => {
+    expect(readResult('{"text": "a", "ys_probs": [-0.5]}')).toMatchObject({ ys_log_probs: [-0.5] });
+  });
+
   it('keeps every field', () => {
     const whole: SherpaResult = {
       text: 'a',

@@ -178,18 +178,18 @@ export interface SherpaResult {
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
 /**
- * Reads a result, which is almost JSON.
+ * Reads a result, which is almost JSON. Streaming models call the logarithms `ys_probs`.
  * @throws SyntaxError
  */
 export function readResult(json: string): SherpaResult {
-  const result = JSON.parse(json.replace(CONTROL, ' ')) as Partial<SherpaResult>;
+  const result = JSON.parse(json.replace(CONTROL, ' ')) as Partial<SherpaResult> & { ys_probs?: number[] };
   return {
     text: result.text ?? '',
     lang: result.lang ?? '',
     tokens: result.tokens ?? [],
     timestamps: result.timestamps ?? [],
     durations: result.durations ?? [],
-    ys_log_probs: result.ys_log_probs ?? [],
+    ys_log_probs: result.ys_log_probs ?? result.ys_probs ?? [],
     segment_timestamps: result.segment_timestamps,
     segment_durations: result.segment_durations,
     segment_texts: result.segment_texts,

@@ -1,20 +1,20 @@
 import sherpa, { type OfflineRecognizer, type OfflineRecognizerConfig, type OfflineStream } from 'sherpa-onnx-node';
 import addon from 'sherpa-onnx-node/addon.js';
-import { languageCode, languageName, whisperCode } from '../../../../platform/languages.js';
+import { languageCode, whisperCode } from '../../../../platform/languages.js';
 import { readTokens } from '../../../models/model-folder.js';
 import { SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 import type { ChunkOptions } from '../children/child-messages.js';
 import { type Recogniser, serveChunks } from '../children/child-side.js';
 import type { ChunkTranscript } from '../transcription-engine.js';
 import { hotWordsText, type SherpaSettings } from './sherpa-settings.js';
-import { readResult, type SherpaResult, speechBounds, wordsOf } from './sherpa-words.js';
+import { noise, samplesOf, transcriptOf } from './sherpa-transcript.js';
+import { readResult, type SherpaResult, speechBounds } from './sherpa-words.js';
 import { WhisperTokens } from './whisper-tokens.js';
 
 /** Too short for a word. */
 const MIN_SECONDS = 0.1;
 /** Models fail on audio that is shorter than the first layers need; silence is added up to this. */
 const PADDED_SECONDS = 1;
-const FULL_SCALE = 32_768;
 
 /** One recogniser of sherpa-onnx. A fault in the model or the library ends the process, so it must be one of its own. */
 class SherpaRecogniser implements Recogniser {
@@ -31,7 +31,6 @@ class SherpaRecogniser implements Recogniser {
 
   static async create(settings: SherpaSettings): Promise<SherpaRecogniser> {
     const recogniser = new SherpaRecogniser(await sherpa.OfflineRecognizer.createAsync(settings.config), settings);
-    // The first use of a model allocates what it needs. Almost silence, so that little is recognised.
     await recogniser.transcribe(noise(settings.maxSeconds), {});
     return recogniser;
   }
@@ -74,22 +73,12 @@ class SherpaRecogniser implements Recogniser {
   }
 
   private transcript(result: SherpaResult, samples: Float32Array, { language, speech }: ChunkOptions): ChunkTranscript {
-    const text = this.spelled(result.text);
-    const words = wordsOf({ ...result, text }, speech && speech.length > 0 ? speech : [speechBounds(samples)]);
-    const known = words.flatMap(({ confidence }) => confidence ?? []);
-    const detected = languageName(result.lang.replace(/[<|>]/g, ''));
-    return {
-      text,
-      confidence: known.length > 0 ? known.reduce((sum, value) => sum + value, 0) / known.length : null,
-      language: detected ?? language ?? this.settings.defaultLanguage,
-      ...(detected !== null && { languageDetected: true }),
-      words: within(words, samples.length / SAMPLES_PER_SECOND),
-    };
-  }
-
-  private spelled(text: string): string {
-    const plain = text.replaceAll('▁', ' ').replace(/\s+/g, ' ').trim();
-    return this.settings.capitalsOnly ? plain.toLowerCase() : plain;
+    const sections = speech && speech.length > 0 ? speech : [speechBounds(samples)];
+    return transcriptOf(
+      result,
+      { length: samples.length / SAMPLES_PER_SECOND, speech: sections, language },
+      this.settings,
+    );
   }
 }
 
@@ -105,35 +94,12 @@ function withSettings(
   return { ...config, modelConfig: { ...config.modelConfig, [kind]: changed } };
 }
 
-/** 16-bit little-endian to −1 … 1. The bytes may start at an odd address. */
-function samplesOf(bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Float32Array.from(
-    { length: bytes.byteLength >> 1 },
-    (_, index) => view.getInt16(2 * index, true) / FULL_SCALE,
-  );
-}
-
 function padded(samples: Float32Array): Float32Array {
   const length = PADDED_SECONDS * SAMPLES_PER_SECOND;
   if (samples.length >= length) return samples;
   const longer = new Float32Array(length);
   longer.set(samples);
   return longer;
-}
-
-/** A word cannot end after the audio, of which the model may have got more. */
-function within(words: ChunkTranscript['words'], seconds: number): ChunkTranscript['words'] {
-  return words.map(({ start, end, ...rest }) => ({
-    ...rest,
-    start: Math.min(start, seconds),
-    end: Math.min(end, seconds),
-  }));
-}
-
-function noise(seconds: number): Uint8Array {
-  const pcm = Int16Array.from({ length: seconds * SAMPLES_PER_SECOND }, (_, index) => ((index * 7919) % 17) - 8);
-  return new Uint8Array(pcm.buffer);
 }
 
 await serveChunks(() => SherpaRecogniser.create(JSON.parse(process.argv[2] ?? '{}') as SherpaSettings));

@@ -110,6 +110,7 @@ export class SherpaEngine implements TranscriptionEngine {
     if (this.folder === null) return NO_MODEL;
     try {
       const model = readModelFolder(this.folder);
+      if (model.streaming) return `${this.folder} holds a streaming model: ${STREAMING}.`;
       this.loaded ??= model;
       return null;
     } catch (error) {
@@ -134,13 +135,18 @@ export class SherpaEngine implements TranscriptionEngine {
       args: [JSON.stringify(settings)],
       reads: [...model.reads, ...(this.tokens ? [this.tokens.path] : []), ...CHILD_READS],
       modelBytes: bytes,
-      loadLimitMs: LOAD_LIMIT.baseMs + (model.bytes / 2 ** 30) * LOAD_LIMIT.perGigabyteMs,
+      loadLimitMs: loadLimitMs(model),
       explain: (end, said) => this.load() ?? describeLoss(model.folder, bytes, end, said),
     };
   }
 }
 
+const STREAMING = 'it is for words while somebody speaks (LIVE_MODEL), not for SHERPA_MODEL';
 const NO_MODEL = 'No model is selected: npm run models -- use NAME, or set SHERPA_MODEL.';
+
+export function loadLimitMs({ bytes }: ModelFolder): number {
+  return LOAD_LIMIT.baseMs + (bytes / 2 ** 30) * LOAD_LIMIT.perGigabyteMs;
+}
 
 /** The folder of the model in use; null when none was chosen. */
 function modelFolder({ sherpaModel, modelsFolder }: Pick<Env, 'sherpaModel' | 'modelsFolder'>): string | null {
