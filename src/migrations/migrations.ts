@@ -14,6 +14,7 @@ import { Speakers1795600500000 } from './0011-speakers.js';
 import { LiveRecordings1795600700000 } from './0013-live-recordings.js';
 import { LiveWords1795600800000 } from './0014-live-words.js';
 import { KeyAddresses1795600900000 } from './0015-key-addresses.js';
+import { LiveCuts1795601000000 } from './0016-live-cuts.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -30,6 +31,7 @@ const CORE: Migration[] = [
   LiveRecordings1795600700000,
   LiveWords1795600800000,
   KeyAddresses1795600900000,
+  LiveCuts1795601000000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

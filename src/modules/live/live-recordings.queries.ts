@@ -123,14 +123,17 @@ export async function endLive(runner: SqlRunner, recordingId: string, reason: En
   return rows.length > 0;
 }
 
+type FoundLive = LiveRow & {
+  userId: string | null;
+  /** As its last cut says; null without any. */
+  atPauses: boolean | null;
+};
+
 /** @returns null when its file is stored, or it was none. SQL, because the user is a column of another table. */
-export async function findLive(
-  runner: SqlRunner,
-  accountId: string,
-  recordingId: string,
-): Promise<(LiveRow & { userId: string | null }) | null> {
-  const [row] = await runner.query<LiveRow & { userId: string | null }>(
-    `SELECT ${COLUMNS}, r.user_id AS "userId" FROM live_recordings l JOIN recordings r ON r.id = l.recording_id
+export async function findLive(runner: SqlRunner, accountId: string, recordingId: string): Promise<FoundLive | null> {
+  const [row] = await runner.query<FoundLive>(
+    `SELECT ${COLUMNS}, r.user_id AS "userId", (SELECT c.at_pauses FROM live_cuts c
+       WHERE c.recording_id = l.recording_id ORDER BY c.byte_offset DESC LIMIT 1) AS "atPauses" FROM live_recordings l JOIN recordings r ON r.id = l.recording_id
      WHERE l.recording_id = $1 AND l.account_id = $2 AND l.assembled_at IS NULL`,
     [recordingId, accountId],
   );
@@ -141,15 +144,20 @@ export async function findLive(
 interface ReadPart {
   storedBytes: number;
   ended: boolean;
+  /** The first cut behind a byte. */
+  nextCut: number | null;
   byteOffset: number | null;
   audio: Buffer | null;
 }
 
-/** The parts that hold bytes $2 up to $2 + $3, the first and the last as a whole. */
+/** The parts that hold bytes $2 up to $2 + $3, the first and the last as a whole, and the first cut behind byte $4. */
 const READ = `
   SELECT l.stored_bytes::float8 AS "storedBytes", l.ended_at IS NOT NULL AS ended,
-    p.byte_offset::float8 AS "byteOffset", p.audio
-  FROM live_recordings l LEFT JOIN LATERAL (
+    c.next::float8 AS "nextCut", p.byte_offset::float8 AS "byteOffset", p.audio
+  FROM live_recordings l CROSS JOIN LATERAL (
+    SELECT min(byte_offset) AS next FROM live_cuts
+    WHERE recording_id = l.recording_id AND byte_offset > $4::bigint) c
+  LEFT JOIN LATERAL (
     SELECT byte_offset, audio FROM live_audio
     WHERE recording_id = l.recording_id AND byte_offset < $2::bigint + $3::bigint AND $2::bigint < l.stored_bytes
       AND byte_offset >= (SELECT byte_offset FROM live_audio WHERE recording_id = l.recording_id
@@ -162,6 +170,7 @@ export async function readParts(
   recordingId: string,
   fromByte: number,
   maxBytes: number,
+  cutBehind = 0,
 ): Promise<ReadPart[]> {
-  return await runner.prepared<ReadPart>(READ, [recordingId, fromByte, maxBytes]);
+  return await runner.prepared<ReadPart>(READ, [recordingId, fromByte, maxBytes, cutBehind]);
 }

@@ -18,6 +18,7 @@ import { RecordingDeleted } from '../recordings/recordings.events.js';
 import { type AudioAmount, GrowingUploadsService } from '../recordings/upload/growing-uploads.service.js';
 import type { EndReason, LiveAudioFormat } from './live-recording.entity.js';
 import { LiveSignalsService } from './live-signals.service.js';
+import { insertCut, type LiveCut, selectCut } from './live-cuts.queries.js';
 import {
   appendPart,
   countLive,
@@ -30,6 +31,7 @@ import {
   updateReserved,
 } from './live-recordings.queries.js';
 
+export type { LiveCut } from './live-cuts.queries.js';
 export type { EndReason } from './live-recording.entity.js';
 
 export interface LiveAudioType {
@@ -43,8 +45,18 @@ export interface LiveRecording {
   accountId: string;
   audio: LiveAudioType;
   storedBytes: number;
+  /** Whether pauses end utterances now. */
+  cutsAtPauses: boolean;
   endedAt: Date | null;
   endReason: EndReason | null;
+}
+
+interface ReadAudio {
+  audio: Buffer;
+  storedBytes: number;
+  /** Null while there is none. */
+  nextCut: number | null;
+  ended: boolean;
 }
 
 /** What a live recording begins with. What is not validated is, by the rules of an upload. */
@@ -59,6 +71,8 @@ export interface NewLiveRecording {
   /** As a form has them. */
   speakers?: string | null;
   diarize?: string | null;
+  /** Whether pauses end utterances; by default they do. */
+  cutsAtPauses?: boolean;
   filename?: string | null;
   clientIp: string | null;
   userAgent: string | null;
@@ -135,7 +149,7 @@ export class LiveRecordingsService implements OnModuleInit {
    *   AccountSuspendedError; then nothing is kept.
    */
   async begin(principal: Principal, begun: NewLiveRecording): Promise<LiveRecording> {
-    const { audio } = begun;
+    const { audio, cutsAtPauses = true } = begun;
     checkAudio(audio);
     const audioFormat = FILE_FORMATS[audio.format];
     const file = { filename: begun.filename ?? `live.${audioFormat}`, audioFormat };
@@ -158,12 +172,13 @@ export class LiveRecordingsService implements OnModuleInit {
           reservedMs: reserved.durationMs,
           wordsProblem: principal.isTest ? NO_TEST_WORDS : null,
         });
+        if (!cutsAtPauses) await insertCut(tx, recordingId, { byteOffset: 0, isCommit: false, atPauses: false });
       });
     } catch (error) {
       if (isAccountGone(error)) throw new AccountSuspendedError();
       throw error;
     }
-    return { recordingId, accountId, audio, storedBytes: 0, endedAt: null, endReason: null };
+    return { recordingId, accountId, audio, storedBytes: 0, cutsAtPauses, endedAt: null, endReason: null };
   }
 
   /**
@@ -191,7 +206,7 @@ export class LiveRecordingsService implements OnModuleInit {
     if (!isResourceId(recordingId)) throw new NotFoundError('recording');
     const row = await findLive(this.database, accountId, recordingId);
     if (row && userId !== null && row.userId !== userId) throw new NotFoundError('recording');
-    if (row && row.endedAt === null) return toLiveRecording(row);
+    if (row && row.endedAt === null) return toLiveRecording(row, row.atPauses ?? true);
     if (!row && userId !== null) throw new NotFoundError('recording');
     if (!row && !(await this.uploads.exists({ accountId, id: recordingId }))) throw new NotFoundError('recording');
     throw new ConflictError('This recording has ended, so nothing can be added. Begin another one.');
@@ -209,19 +224,29 @@ export class LiveRecordingsService implements OnModuleInit {
     this.signals.publishEnd();
   }
 
-  /** @returns at most `maxBytes` from `fromByte` on. One whose audio is not kept here any more has ended, without bytes. */
-  async read(
-    recordingId: string,
-    fromByte: number,
-    maxBytes: number,
-  ): Promise<{ audio: Buffer; storedBytes: number; ended: boolean }> {
-    const parts = await readParts(this.database, recordingId, fromByte, maxBytes);
+  /** Ends an utterance where the audio is that is stored; what is stored later is behind it (D93). */
+  async cut(recordingId: string, cut: LiveCut): Promise<void> {
+    await insertCut(this.database, recordingId, cut);
+    this.signals.publishAudio(recordingId, cut.byteOffset);
+  }
+
+  /** The last cut up to a byte; null without any. */
+  async lastCut(recordingId: string, upToByte: number): Promise<LiveCut | null> {
+    return await selectCut(this.database, recordingId, upToByte);
+  }
+
+  /**
+   * @param cutBehind the first cut behind this byte is told
+   * @returns at most `maxBytes` from `fromByte` on. One whose audio is not kept here any more has ended, without bytes.
+   */
+  async read(recordingId: string, fromByte: number, maxBytes: number, cutBehind = 0): Promise<ReadAudio> {
+    const parts = await readParts(this.database, recordingId, fromByte, maxBytes, cutBehind);
     const [first] = parts;
-    if (!first) return { audio: Buffer.alloc(0), storedBytes: 0, ended: true };
+    if (!first) return { audio: Buffer.alloc(0), storedBytes: 0, nextCut: null, ended: true };
     const bytes = Buffer.concat(parts.flatMap(({ audio }) => audio ?? []));
     const start = fromByte - (first.byteOffset ?? fromByte);
-    const { storedBytes, ended } = first;
-    return { audio: bytes.subarray(start, start + maxBytes), storedBytes, ended };
+    const { storedBytes, nextCut, ended } = first;
+    return { audio: bytes.subarray(start, start + maxBytes), storedBytes, nextCut, ended };
   }
 
   /** @throws ConcurrentLiveRecordingsError */
@@ -316,11 +341,12 @@ function detailsOf(begun: NewLiveRecording) {
   };
 }
 
-const toLiveRecording = (row: LiveRow): LiveRecording => ({
+const toLiveRecording = (row: LiveRow, cutsAtPauses: boolean): LiveRecording => ({
   recordingId: row.recordingId,
   accountId: row.accountId,
   audio: { format: row.audioFormat, sampleRate: row.sampleRate },
   storedBytes: row.storedBytes,
+  cutsAtPauses,
   endedAt: row.endedAt,
   endReason: row.endReason,
 });

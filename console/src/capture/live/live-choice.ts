@@ -12,7 +12,7 @@ export function chooseLiveWords(isWanted: boolean): void {
   localStorage.setItem(KEY, isWanted ? 'on' : 'off');
 }
 
-/** A test key records nothing live. */
+/** A test key gets no words. */
 export const mayLiveWords = computed(() => !isTestKey(currentKey.value));
 
 export const takesLiveWords = computed(() => wantsLiveWords.value && mayLiveWords.value);

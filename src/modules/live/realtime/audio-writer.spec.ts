@@ -54,6 +54,32 @@ describe('AudioWriter', () => {
     expect(writer.held).toBe(0);
   });
 
+  it('runs a task between the audio before it and the audio after it, again while Postgres is unavailable', async () => {
+    const order: string[] = [];
+    let isDown = true;
+    writer.add(Buffer.from('ab'));
+    writer.between(async (position) => {
+      if (isDown) {
+        isDown = false;
+        throw unavailable();
+      }
+      order.push(`${position} behind ${stored.length} part`);
+    });
+    writer.between(async (position) => void order.push(`${position} again`));
+    writer.add(Buffer.from('cd'));
+    await writer.flush();
+    expect(order).toEqual(['12 behind 1 part', '12 again']);
+    expect(stored.map(({ offset, audio }) => [offset, audio.toString()])).toEqual([
+      [10, 'ab'],
+      [12, 'cd'],
+    ]);
+    expect(positions).toEqual([12, 14]);
+    writer.between(async (position) => void order.push(`${position} without audio`));
+    await writer.flush();
+    expect(order.at(-1)).toBe('14 without audio');
+    expect(writer.held).toBe(0);
+  });
+
   it('flushes without waiting for more', async () => {
     writer.add(Buffer.from('ab'));
     await writer.flush();

@@ -24,6 +24,7 @@ interface AudioWriterEvents {
 export class AudioWriter {
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
+  private tasks: { position: number; task: (position: number) => Promise<void> }[] = [];
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | null = null;
   private readonly stopping = new AbortController();
@@ -53,9 +54,16 @@ export class AudioWriter {
     else this.timer ??= setTimeout(() => this.start(), GATHER_MS);
   }
 
+  /** Runs a task once everything that was added is stored, and before anything later is. It may be repeated. */
+  between(task: (position: number) => Promise<void>): void {
+    if (this.stopped) return;
+    this.tasks.push({ position: this.position + this.waitingBytes, task });
+    this.start();
+  }
+
   /** Resolves once everything is stored, or nothing more will be. */
   async flush(): Promise<void> {
-    while (!this.stopped && this.waitingBytes > 0) {
+    while (!this.stopped && this.isBehind) {
       this.start();
       await this.running;
     }
@@ -67,24 +75,30 @@ export class AudioWriter {
     clearTimeout(this.timer);
     this.waiting = [];
     this.waitingBytes = 0;
+    this.tasks = [];
+  }
+
+  private get isBehind(): boolean {
+    return this.waitingBytes > 0 || this.tasks.length > 0;
   }
 
   private start(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.stopped || this.waitingBytes === 0) return;
+    if (this.stopped || !this.isBehind) return;
     this.running ??= this.run().finally(() => {
       this.running = null;
-      if (this.waitingBytes > 0 && !this.stopped) this.timer ??= setTimeout(() => this.start(), GATHER_MS);
+      if (this.isBehind && !this.stopped) this.timer ??= setTimeout(() => this.start(), GATHER_MS);
     });
   }
 
   /** Ends with less than a part left, which waits for more. */
   private async run(): Promise<void> {
     do {
-      const part = Buffer.concat(this.waiting.splice(0));
+      const part = this.takePart();
       try {
-        await this.store(part);
+        if (part.length > 0) await this.store(part);
+        await this.runTasks(this.position + part.length);
       } catch (error) {
         const wasStopped = this.stopped;
         this.stop();
@@ -94,13 +108,34 @@ export class AudioWriter {
       if (this.stopped) return;
       this.position += part.length;
       this.waitingBytes -= part.length;
-      this.events.onStored(this.position);
-    } while (this.waitingBytes >= PART_BYTES);
+      if (part.length > 0) this.events.onStored(this.position);
+    } while (this.waitingBytes >= PART_BYTES || this.tasks.length > 0);
+  }
+
+  /** What waits, up to the next task. */
+  private takePart(): Buffer {
+    const all = Buffer.concat(this.waiting.splice(0));
+    const [next] = this.tasks;
+    const length = next ? next.position - this.position : all.length;
+    if (length < all.length) this.waiting.unshift(all.subarray(length));
+    return all.subarray(0, length);
+  }
+
+  private async runTasks(position: number): Promise<void> {
+    for (let [next] = this.tasks; next?.position === position; [next] = this.tasks) {
+      const { task } = next;
+      await this.retry(() => task(position));
+      this.tasks.shift();
+    }
   }
 
   /** Storing a part again changes nothing, so that a lost answer does no harm. */
   private async store(part: Buffer): Promise<void> {
+    await this.retry(() => this.append(this.position, part));
+  }
+
+  private async retry(store: () => Promise<unknown>): Promise<void> {
     const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(STORE_MS)]);
-    await retryWhileUnavailable(() => this.append(this.position, part), { signal });
+    await retryWhileUnavailable(store, { signal });
   }
 }

@@ -20,21 +20,27 @@ const SETTINGS: RecordingSettings = {
   diarize: null,
   customTags: '{"ticket":"T-1"}',
 };
-const RECORDING = { recordingId: '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60', storedBytes: 4800 } as LiveRecording;
+const RECORDING = {
+  recordingId: '019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60',
+  storedBytes: 4800,
+  cutsAtPauses: true,
+} as LiveRecording;
 const ITEM = 'item_019aa5c10d3e7a55b0f49a1c2e7d4b60_';
 
 describe('OpenAiProtocol', () => {
   let sent: Sent[];
   let audio: Buffer[];
+  let cuts: object[];
   let finished: boolean;
   let refusals: number;
   let protocol: OpenAiProtocol;
 
   const start = (isBeta = false): void => {
-    [sent, audio, finished, refusals] = [[], [], false, 0];
+    [sent, audio, cuts, finished, refusals] = [[], [], [], false, 0];
     const controls = {
       send: (message: object) => sent.push(message as Sent),
       addAudio: (bytes: Buffer) => audio.push(bytes),
+      cut: (cut: object) => cuts.push(cut),
       finish: () => (finished = true),
       countRefusal: () => refusals++,
     };
@@ -130,12 +136,13 @@ describe('OpenAiProtocol', () => {
       speakers: '2',
       diarize: null,
       customTags: '{"ticket":"T-1"}',
+      cutsAtPauses: false,
     });
   });
 
   it('keeps what the query said where a session says nothing', () => {
     update({ type: 'transcription', audio: { input: { transcription: { model: 'whisper-1' } } } });
-    expect(protocol.settings()).toEqual(SETTINGS);
+    expect(protocol.settings()).toEqual({ ...SETTINGS, cutsAtPauses: true });
   });
 
   it('takes speakers and tags, in the form of the beta as well, and shows the tags again', () => {
@@ -328,6 +335,71 @@ describe('OpenAiProtocol', () => {
     protocol.began(RECORDING);
     protocol.speechStopped(0, 1);
     expect(types().slice(-2)).toEqual(['input_audio_buffer.committed', 'conversation.item.created']);
+  });
+
+  describe('without detection of turns', () => {
+    const MANUAL = { audio: { input: { turn_detection: null } } };
+    /** 100 ms. */
+    const PIECE = Buffer.alloc(4800).toString('base64');
+
+    it('ends an utterance with each commit, and tells its item when that is reached', () => {
+      update(MANUAL);
+      append(PIECE);
+      protocol.began(RECORDING);
+      protocol.speechStarted(0, 0);
+      send({ type: 'input_audio_buffer.commit' });
+      expect(cuts).toEqual([{ isCommit: true, atPauses: false }]);
+      expect(types()).toEqual(['session.updated', 'recording.started']);
+      protocol.speechStopped(0, 0.1);
+      protocol.final({ item: 0, text: 'go', start: 0, end: 0.1 });
+      expect(types().slice(2)).toEqual([
+        'input_audio_buffer.committed',
+        'conversation.item.added',
+        'conversation.item.done',
+        'conversation.item.input_audio_transcription.completed',
+      ]);
+      expect(sent[2]).toMatchObject({ item_id: `${ITEM}0`, previous_item_id: null });
+    });
+
+    it('refuses a commit of less than 100 ms', () => {
+      update(MANUAL);
+      append('AAAA'.repeat(2));
+      expect(send({ type: 'input_audio_buffer.commit' })?.error).toMatchObject({
+        code: 'input_audio_buffer_commit_empty',
+        message: expect.stringContaining('100 ms'),
+      });
+      append(PIECE);
+      send({ type: 'input_audio_buffer.commit' });
+      send({ type: 'input_audio_buffer.commit' });
+      expect(types()).toEqual(['session.updated', 'error', 'error']);
+      expect(cuts).toHaveLength(1);
+    });
+
+    it('fails the item of a commit where no words follow, with the reason', () => {
+      update(MANUAL);
+      append(PIECE);
+      protocol.began(RECORDING);
+      send({ type: 'input_audio_buffer.commit' });
+      protocol.problem('No engine.');
+      protocol.wordsEnded();
+      const failed = 'conversation.item.input_audio_transcription.failed';
+      expect(sent.at(-1)).toMatchObject({ type: failed, item_id: `${ITEM}0`, error: { message: 'No engine.' } });
+      append(PIECE);
+      send({ type: 'input_audio_buffer.commit' });
+      expect(sent.at(-1)).toMatchObject({ type: failed, item_id: `${ITEM}1` });
+      expect(types().filter((type) => type === 'input_audio_buffer.committed')).toHaveLength(2);
+    });
+
+    it('is as the recording has it that goes on, and changes from the audio on that follows', () => {
+      protocol.opened({ ...RECORDING, cutsAtPauses: false });
+      expect(sent[0]).toMatchObject({ session: { audio: { input: { turn_detection: null } } } });
+      update(MANUAL);
+      expect(cuts).toEqual([]);
+      update({ audio: { input: { turn_detection: { type: 'server_vad' } } } });
+      expect(cuts).toEqual([{ isCommit: false, atPauses: true }]);
+      protocol.speechStarted(3, 1);
+      expect(types().at(-1)).toBe('input_audio_buffer.speech_started');
+    });
   });
 
   it('answers a commit with the item whose words come, also before the recording has begun', () => {

@@ -9,6 +9,8 @@ import type { FinalItem } from './transcript-reader.js';
 const MAX_APPEND_BYTES = 1024 * 1024;
 const MAX_EVENT_ID = 512;
 const BYTES_PER_SAMPLE = 2;
+/** Of a commit that ends an utterance, as OpenAI has it. */
+const LEAST_MS = 100;
 
 type Fields = Record<string, unknown>;
 
@@ -19,9 +21,13 @@ export class OpenAiProtocol implements RealtimeProtocol {
   private readonly configuration: OpenAiSettings;
   private recording: LiveRecording | null = null;
   private hasAudio = false;
-  /** Audio came since the last commit. */
-  private hasUncommitted = false;
+  /** Audio that came since the last commit. */
+  private uncommittedBytes = 0;
   private commitsAtBegin = false;
+  /** Commits whose text is to come, where nothing else ends an utterance. */
+  private pendingCommits = 0;
+  private wordsFollow = true;
+  private wordsProblem: string | null = null;
   private lastItemId: string | null = null;
   /** The number of the item that a client would commit now. */
   private nextItem = 0;
@@ -47,6 +53,7 @@ export class OpenAiProtocol implements RealtimeProtocol {
   }
 
   opened(recording: LiveRecording | null): void {
+    if (recording) this.configuration.detectsTurns = recording.cutsAtPauses;
     if (this.isBeta) this.send('transcription_session.created', { session: this.betaSession });
     else this.send('session.created', { session: this.session });
     if (recording === null) return;
@@ -86,11 +93,14 @@ export class OpenAiProtocol implements RealtimeProtocol {
 
   speechStarted(item: number, at: number): void {
     this.nextItem = item;
+    if (!this.configuration.detectsTurns) return;
     this.send('input_audio_buffer.speech_started', { audio_start_ms: milliseconds(at), item_id: this.itemId(item) });
   }
 
   speechStopped(item: number, at: number): void {
-    this.send('input_audio_buffer.speech_stopped', { audio_end_ms: milliseconds(at), item_id: this.itemId(item) });
+    if (this.configuration.detectsTurns) {
+      this.send('input_audio_buffer.speech_stopped', { audio_end_ms: milliseconds(at), item_id: this.itemId(item) });
+    }
     this.commitItem(item);
   }
 
@@ -106,6 +116,7 @@ export class OpenAiProtocol implements RealtimeProtocol {
     this.commitItem(item);
     this.committed.delete(item);
     this.nextItem = Math.max(this.nextItem, item + 1);
+    this.pendingCommits = Math.max(0, this.pendingCommits - 1);
     this.send('conversation.item.input_audio_transcription.completed', {
       item_id: this.itemId(item),
       content_index: 0,
@@ -115,7 +126,13 @@ export class OpenAiProtocol implements RealtimeProtocol {
   }
 
   problem(message: string): void {
+    this.wordsProblem = message;
     this.sendError({ type: 'server_error', code: 'transcription_unavailable', message, param: null });
+  }
+
+  wordsEnded(): void {
+    this.wordsFollow = false;
+    for (; this.pendingCommits > 0; this.pendingCommits--) this.failItem();
   }
 
   ended(recording: LiveRecording | null, reason: string): void {
@@ -138,6 +155,15 @@ export class OpenAiProtocol implements RealtimeProtocol {
   }
 
   private update(session: unknown, isBeta: boolean): void {
+    const { detectsTurns } = this.configuration;
+    this.configure(session, isBeta);
+    const atPauses = this.configuration.detectsTurns;
+    if (!this.hasAudio || atPauses === detectsTurns) return;
+    this.uncommittedBytes = 0;
+    this.controls.cut({ isCommit: false, atPauses });
+  }
+
+  private configure(session: unknown, isBeta: boolean): void {
     if (isBeta) {
       this.configuration.updateBeta(session, this.hasAudio);
       this.send('transcription_session.updated', { session: this.betaSession });
@@ -150,21 +176,45 @@ export class OpenAiProtocol implements RealtimeProtocol {
   private append(audio: unknown): void {
     const bytes = readAudio(audio);
     this.hasAudio = true;
-    this.hasUncommitted = true;
+    this.uncommittedBytes += bytes.length;
     this.controls.addAudio(bytes);
   }
 
-  /** Words come as they are recognised, whether or not a client commits. */
+  /** Where pauses end utterances, words come whether or not a client commits. */
   private commit(): void {
-    if (!this.hasUncommitted) {
-      const message = 'input_audio_buffer.commit needs audio: append some first.';
+    const { detectsTurns } = this.configuration;
+    if (this.uncommittedBytes < (detectsTurns ? 1 : this.leastBytes)) {
+      const least = detectsTurns ? 'audio' : `${LEAST_MS} ms of audio`;
+      const message = `input_audio_buffer.commit needs ${least}: append some first.`;
       this.refuse(new MalformedRequestError(message), 'input_audio_buffer_commit_empty');
       return;
     }
-    this.hasUncommitted = false;
+    this.uncommittedBytes = 0;
+    if (!detectsTurns) {
+      this.controls.cut({ isCommit: true, atPauses: false });
+      if (this.wordsFollow) this.pendingCommits++;
+      else this.failItem();
+      return;
+    }
     // Items are named by the recording.
     if (this.recording) this.commitItem(this.nextItem);
     else this.commitsAtBegin = true;
+  }
+
+  /** An item whose text will not come. */
+  private failItem(): void {
+    const item = this.nextItem++;
+    this.commitItem(item);
+    const message = this.wordsProblem ?? 'No words follow.';
+    this.send('conversation.item.input_audio_transcription.failed', {
+      item_id: this.itemId(item),
+      content_index: 0,
+      error: { type: 'server_error', code: 'transcription_unavailable', message, param: null },
+    });
+  }
+
+  private get leastBytes(): number {
+    return ((this.configuration.recording.audio.sampleRate ?? 0) * BYTES_PER_SAMPLE * LEAST_MS) / 1000;
   }
 
   private commitItem(item: number): void {

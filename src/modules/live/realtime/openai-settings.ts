@@ -48,7 +48,12 @@ export class OpenAiSettings {
     const audio: LiveAudioType = { format: 'pcm16', sampleRate: this.shown.sampleRate };
     const { customTags: tags } = this.shown;
     const customTags = tags === null ? this.initial.customTags : JSON.stringify(tags);
-    return { ...this.initial, ...this.spoken, customTags, audio };
+    return { ...this.initial, ...this.spoken, customTags, audio, cutsAtPauses: this.detectsTurns };
+  }
+
+  /** Of a recording that goes on. */
+  set detectsTurns(detects: boolean) {
+    this.shown.turnDetection = detects ? SERVER_VAD : null;
   }
 
   get detectsTurns(): boolean {
@@ -237,7 +242,7 @@ function readTags(value: unknown): Fields | null {
 
 const DETECTIONS = ['server_vad', 'semantic_vad'];
 
-/** Its numbers are shown again and have no effect: the engine decides where an utterance ends. */
+/** Its numbers are shown again and have no effect: the service decides which pauses end an utterance. */
 function readTurnDetection(field: string, value: unknown): Fields | null {
   const detection = nullableObject(field, value);
   if (detection === null) return null;

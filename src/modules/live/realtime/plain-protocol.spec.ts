@@ -16,6 +16,7 @@ describe('PlainProtocol', () => {
     const controls = {
       send: (message: object) => sent.push(message),
       addAudio: (bytes: Buffer) => audio.push(bytes),
+      cut: () => undefined,
       finish: () => finished++,
       countRefusal: () => refusals++,
     };

@@ -45,6 +45,9 @@ export class PlainProtocol implements RealtimeProtocol {
     this.send('stored', { bytes, seconds });
   }
 
+  /** Clients know it by the end. */
+  wordsEnded(): void {}
+
   speechStarted(item: number, at: number): void {
     this.send('speech_started', { item, at });
   }

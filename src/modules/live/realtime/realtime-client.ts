@@ -1,11 +1,11 @@
 import type { ApiError } from '../../../platform/errors/errors.js';
-import type { LiveRecording, NewLiveRecording } from '../live-recordings.service.js';
+import type { LiveCut, LiveRecording, NewLiveRecording } from '../live-recordings.service.js';
 import type { TranscriptListener } from './transcript-reader.js';
 
 /** What a recording begins with as far as its client says it. */
 export type RecordingSettings = Pick<
   NewLiveRecording,
-  'audio' | 'language' | 'languages' | 'vocabulary' | 'title' | 'customTags' | 'speakers' | 'diarize'
+  'audio' | 'language' | 'languages' | 'vocabulary' | 'title' | 'customTags' | 'speakers' | 'diarize' | 'cutsAtPauses'
 >;
 
 /** Bytes that are stored, and their length where it follows from them. */
@@ -19,6 +19,8 @@ export interface SessionControls {
   send(message: object): void;
   /** Adds audio behind all before. The first begins the recording. */
   addAudio(audio: Buffer): void;
+  /** Ends the utterance behind all audio so far. */
+  cut(cut: Omit<LiveCut, 'byteOffset'>): void;
   /** No more audio comes. Ends once the words are there. */
   finish(): void;
   /** A message was refused. After too many the connection is closed. */
@@ -36,6 +38,8 @@ export interface RealtimeProtocol extends TranscriptListener {
   settings(): RecordingSettings;
   began(recording: LiveRecording): void;
   stored(audio: StoredAudio): void;
+  /** Nothing more will be recognised. */
+  wordsEnded(): void;
   ended(recording: LiveRecording | null, reason: string): void;
   /** What broke the session; the connection is closed after it. */
   failed(error: ApiError): void;

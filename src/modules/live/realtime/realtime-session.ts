@@ -6,6 +6,7 @@ import { ApiError, InternalError, ServiceUnavailableError } from '../../../platf
 import {
   type EndReason,
   type LiveAudioType,
+  type LiveCut,
   LiveEndedError,
   LiveGapError,
   type LiveRecording,
@@ -30,6 +31,7 @@ const BYTES_PER_SAMPLE = 2;
 export interface SessionPorts {
   begin: (settings: RecordingSettings) => Promise<LiveRecording>;
   append: (recordingId: string, byteOffset: number, audio: Buffer) => Promise<number>;
+  cut: (recordingId: string, cut: LiveCut) => Promise<void>;
   end: (recordingId: string, reason: EndReason) => Promise<void>;
   transcript: (recordingId: string) => TranscriptSource;
   /** Null once the credentials of the connection are not valid any more. */
@@ -110,6 +112,14 @@ export class RealtimeSession implements SessionControls {
     this.adjustReading();
   }
 
+  cut(cut: Omit<LiveCut, 'byteOffset'>): void {
+    if (this.state !== 'open') return;
+    this.writer.between(async (byteOffset) => {
+      const { recordingId } = await this.begun();
+      await this.ports.cut(recordingId, { ...cut, byteOffset });
+    });
+  }
+
   finish(): void {
     if (this.state !== 'open') return;
     this.state = 'finishing';
@@ -186,6 +196,7 @@ export class RealtimeSession implements SessionControls {
     this.recording = recording;
     if (storedBytes > 0) this.writer = this.writerFrom(storedBytes);
     this.transcript = new TranscriptReader(this.ports.transcript(recordingId), this.protocol);
+    void this.transcript.finished.then(() => this.protocol.wordsEnded());
     this.ports.onRecording(this, recording);
   }
 

@@ -114,6 +114,7 @@ export class RealtimeSessionsService implements BeforeApplicationShutdown {
         this.audioBytes.inc(audio.length);
         return stored;
       },
+      cut: (recordingId, cut) => this.live.cut(recordingId, cut),
       end: (recordingId, reason) => this.live.end(recordingId, reason),
       transcript: (recordingId) => ({
         subscribe: (listener) => this.liveSignals.onWords(recordingId, listener),

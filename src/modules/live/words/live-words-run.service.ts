@@ -14,7 +14,7 @@ import {
 import { LiveRecordingsService } from '../live-recordings.service.js';
 import type { LiveWord } from '../live-signals.js';
 import { LiveSignalsService } from '../live-signals.service.js';
-import { readLiveAudio } from './live-audio-reader.js';
+import { LiveAudioReader } from './live-audio-reader.js';
 import {
   endLiveWords,
   insertLiveFinal,
@@ -35,6 +35,8 @@ const UNAVAILABLE_RETRY_SECONDS = 5;
 const UNAVAILABLE = 'The engine is not available now.';
 
 const BYTES_PER_SAMPLE = 2;
+/** Less between two cuts may be too little to decode: nothing is said in it. */
+const LEAST_SECONDS = 0.01;
 
 /** The lease is lost, or the recording deleted. */
 class LeaseLostError extends Error {
@@ -77,16 +79,51 @@ export class LiveWordsRunService {
     const recogniser = await this.recognition.open({ accountId, accountEngines, language, languages, vocabulary });
     const isRaw = audioFormat === 'pcm16';
     const fromByte = isRaw ? Math.round((endMs * (sampleRate ?? 0)) / 1000) * BYTES_PER_SAMPLE : 0;
-    const bytes = readLiveAudio(this.recordings, this.signals, { recordingId, fromByte, signal });
-    const startSeconds = endMs / 1000;
-    const format: LiveAudio['format'] = audioFormat === 'mp4' ? 'm4a' : audioFormat;
-    const audio = { bytes, format, sampleRate, startSeconds, skipSeconds: isRaw ? 0 : startSeconds, signal };
+    const reader = new LiveAudioReader(this.recordings, this.signals, { recordingId, fromByte, signal });
     const text = new ItemWriter(lease.items);
+    const format: LiveAudio['format'] = audioFormat === 'mp4' ? 'm4a' : audioFormat;
     try {
-      for await (const event of this.recognition.listen(audio, recogniser)) await this.tell(lease, text, event);
+      for (let segment = await reader.next(); segment; segment = await reader.next()) {
+        const { bytes, cutsAtPauses } = segment;
+        const startSeconds = isRaw ? segment.fromByte / BYTES_PER_SAMPLE / (sampleRate ?? 1) : endMs / 1000;
+        const skipSeconds = isRaw ? 0 : startSeconds;
+        const audio = { bytes, format, sampleRate, startSeconds, skipSeconds, cutsAtPauses, signal };
+        try {
+          await this.tellSegment(lease, text, reader, this.recognition.listen(audio, recogniser));
+        } catch (error) {
+          const isShort = isRaw && reader.lengthOf(segment) < (sampleRate ?? 0) * BYTES_PER_SAMPLE * LEAST_SECONDS;
+          if (!(isShort && error instanceof AudioRejectedError)) throw error;
+        }
+      }
     } finally {
+      reader.close();
       recogniser.close();
     }
+  }
+
+  private async tellSegment(
+    lease: LiveLease,
+    text: ItemWriter,
+    reader: LiveAudioReader,
+    events: AsyncIterable<LiveEvent>,
+  ): Promise<void> {
+    let told: number | null = null;
+    for await (const event of events) {
+      if (event.type === 'text') {
+        told = await reader.reachedCommit();
+        // Up to the commit, so that the next transcriber goes on behind it.
+        if (told !== null) event.end = secondsAfter(told, lease.sampleRate);
+      }
+      await this.tell(lease, text, event);
+    }
+    const commit = await reader.reachedCommit();
+    if (commit !== null && told === null) await this.tellNothing(lease, text, secondsAfter(commit, lease.sampleRate));
+  }
+
+  /** Of a commit behind which nothing was said: its client waits for it. */
+  private async tellNothing(lease: LiveLease, text: ItemWriter, at: number): Promise<void> {
+    await this.tell(lease, text, { type: 'speech_stopped', at });
+    await this.tell(lease, text, { type: 'text', text: '', words: [], start: at, end: at });
   }
 
   private async tell(lease: LiveLease, text: ItemWriter, event: LiveEvent): Promise<void> {
@@ -141,6 +178,10 @@ export class LiveWordsRunService {
     }
   }
 }
+
+/** The end of PCM of so many bytes, rounded up to the millisecond. */
+const secondsAfter = (bytes: number, sampleRate: number | null): number =>
+  Math.ceil(((bytes / BYTES_PER_SAMPLE) * 1000) / (sampleRate ?? 1)) / 1000;
 
 /** For the client; null when another attempt may succeed. */
 function problemOf(error: unknown): string | null {

@@ -40,6 +40,8 @@ export interface LiveAudio extends AudioStream {
   startSeconds: number;
   /** Of the bytes' audio: what was recognised before. */
   skipSeconds: number;
+  /** False: only the end of the bytes and the longest length end an utterance. */
+  cutsAtPauses: boolean;
   signal: AbortSignal;
 }
 
@@ -108,7 +110,12 @@ export class LiveRecognitionService implements OnApplicationShutdown {
    * @throws AudioRejectedError, EngineError; what the bytes throw; the signal's reason.
    */
   async *listen(audio: LiveAudio, recogniser: LiveRecogniser): AsyncGenerator<LiveEvent> {
-    const cutter = new UtteranceCutter(recogniser.maxSeconds, this.speech.open(), audio.startSeconds);
+    const cutter = new UtteranceCutter(
+      recogniser.maxSeconds,
+      this.speech.open(),
+      audio.startSeconds,
+      audio.cutsAtPauses,
+    );
     const utterance = new Utterance(recogniser);
     try {
       for await (const pcm of skip(this.decode(audio), audio.skipSeconds)) {

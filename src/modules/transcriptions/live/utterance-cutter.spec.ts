@@ -61,6 +61,14 @@ describe('UtteranceCutter', () => {
     ]);
   });
 
+  it('cuts at the end and at the longest length alone where pauses do not count', async () => {
+    const cutAtEnd = async (longest: number, pcm: Buffer) =>
+      utterances(await cut(new UtteranceCutter(longest, new FirstSampleDetector(6), 0, false), pcm));
+    expect(await cutAtEnd(15, audio(0, 1, 2, 3, 1))).toEqual([[0.7, 7, 6.3]]);
+    expect(await cutAtEnd(2, audio(1, 4))).toEqual([[0, 2, 2]]);
+    expect(await cutAtEnd(15, audio(0, 2))).toEqual([]);
+  });
+
   it('passes nothing on in silence, nor for a click', async () => {
     expect(await cut(new UtteranceCutter(15, new FirstSampleDetector()), audio(0, 2, 0.05, 2))).toEqual([]);
   });

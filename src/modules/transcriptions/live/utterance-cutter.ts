@@ -41,11 +41,15 @@ export class UtteranceCutter {
   /** The frame after the last speech. */
   private speechEnd = 0;
 
-  /** @param startSeconds of the stream in the recording */
+  /**
+   * @param startSeconds of the stream in the recording
+   * @param cutsAtPauses false: the end of the stream and the longest length alone end an utterance
+   */
   constructor(
     maxSeconds: number,
     private readonly detector: SpeechDetector,
     private readonly startSeconds = 0,
+    private readonly cutsAtPauses = true,
   ) {
     this.maxFrames = Math.floor(maxSeconds * FRAMES_PER_SECOND);
   }
@@ -62,7 +66,7 @@ export class UtteranceCutter {
 
   async end(): Promise<UtterancePart[]> {
     const parts = this.judge(await this.detector.end());
-    if (this.start !== null) parts.push(...this.finish(this.speechEnd + PADDING));
+    if (this.start !== null) parts.push(...this.finish(this.cutsAtPauses ? this.speechEnd + PADDING : this.position));
     return parts;
   }
 
@@ -103,6 +107,7 @@ export class UtteranceCutter {
 
   /** The pause that ends an utterance of this length, in frames. */
   private pauseAt(length: number): number {
+    if (!this.cutsAtPauses) return Infinity;
     const from = this.maxFrames * SHORTER_FROM;
     const share = Math.max(0, (length - from) / (this.maxFrames - from));
     return PAUSE - share * (PAUSE - SHORTEST_PAUSE);
