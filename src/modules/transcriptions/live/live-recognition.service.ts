@@ -72,7 +72,8 @@ export class LiveRecognitionService implements OnApplicationShutdown {
     @Optional() @Inject(TRANSCRIPT_FILTERS) private readonly filters: readonly TranscriptFilter[] = [],
   ) {
     this.pocketSphinx = new StreamingEngine(POCKETSPHINX, env.sandbox);
-    this.loadSherpa();
+    // An operator is told at the start.
+    void this.findSherpa();
   }
 
   /** Processes that recognise while one speaks. */
