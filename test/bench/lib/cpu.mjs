@@ -8,6 +8,12 @@ export function cpuSeconds(pid) {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** CPU seconds that those of a process and its living descendants have taken whose command and number fit. */
+export function cpuSecondsBy(pid, fits) {
+  const family = familyOf(pid).filter((stat) => fits(commandOf(stat.pid), stat.pid));
+  return family.reduce((sum, stat) => sum + stat.ownTicks, 0) / TICKS_PER_SECOND;
+}
+
 /** Resident memory in MB of a process, its children and theirs, those below 10 MB left out. */
 export function residentMb(pid) {
   return familyOf(pid)
@@ -30,12 +36,20 @@ function familyOf(pid) {
   return all.filter((stat) => family.has(stat.pid));
 }
 
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 function readStat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-    return { pid: Number(pid), parent: Number(fields[1]), ticks };
+    const sumOf = (from, to) => fields.slice(from, to).reduce((sum, field) => sum + Number(field), 0);
+    return { pid: Number(pid), parent: Number(fields[1]), ticks: sumOf(11, 15), ownTicks: sumOf(11, 13) };
   } catch {
     return null;
   }

@@ -10,8 +10,8 @@ import { LiveRecognitionService } from '../../transcriptions/live/live-recogniti
 import { claimLiveWords } from './live-words.queries.js';
 import { LEASE_SECONDS, LiveWordsRunService } from './live-words-run.service.js';
 
-/** Somebody who speaks without a pause takes about a quarter of a core. */
-const SESSIONS_PER_CORE = 4;
+/** Somebody who speaks without a pause takes up to half a core; with the usual pauses three take no more than one. */
+const SESSIONS_PER_CORE = 3;
 /** Looks for live recordings this often. */
 const POLL_MS = 500;
 
