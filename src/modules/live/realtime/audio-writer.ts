@@ -38,7 +38,7 @@ export class AudioWriter {
 
   /** Memory that what is not stored takes: also parts of one byte have an object each. */
   get held(): number {
-    return this.waitingBytes + this.waiting.length * OBJECT_BYTES;
+    return this.waitingBytes + (this.waiting.length + this.tasks.length) * OBJECT_BYTES;
   }
 
   private get stopped(): boolean {

@@ -117,7 +117,9 @@ export class RealtimeSession implements SessionControls {
     this.writer.between(async (byteOffset) => {
       const { recordingId } = await this.begun();
       await this.ports.cut(recordingId, { ...cut, byteOffset });
+      this.adjustReading();
     });
+    this.adjustReading();
   }
 
   finish(): void {
