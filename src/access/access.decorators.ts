@@ -2,7 +2,7 @@ import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetada
 import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { requestIdOf } from '../platform/observability/request-log.middleware.js';
-import type { Principal } from './principal.js';
+import type { EndUserRight, Principal } from './principal.js';
 import type { Scope } from './scopes.js';
 
 /** What a handler requires of its caller. Every handler declares one; a missing one fails at boot. */
@@ -11,6 +11,8 @@ export interface AccessRule {
   /** Scopes that are needed as well. */
   alsoScopes: readonly Scope[];
   allowAccessToken: boolean;
+  /** With this right, an end user's token will do, too, for recordings of this end user. */
+  endUserRight?: EndUserRight;
   /** Without a scope: a valid key is required nevertheless. */
   anyKey?: true;
 }
@@ -35,6 +37,14 @@ export const AllowAccessToken = (scope: Scope): MethodDecorator =>
     ApiSecurity({ key: [], secret: [] }),
     ApiSecurity('pair'),
     ApiSecurity('token'),
+  );
+
+/** As {@link RequireScope}, or a token of an account's own issuer that has the right; it reaches only what is its end user's. */
+export const AllowEndUser = (right: EndUserRight, scope: Scope): MethodDecorator =>
+  applyDecorators(
+    declare({ scope, alsoScopes: [], allowAccessToken: false, endUserRight: right }),
+    ApiExtension('x-required-scope', scope),
+    ApiExtension('x-end-user-right', right),
   );
 
 /** The credentials must be an API key, whatever its scopes. */

@@ -39,6 +39,24 @@ export async function createTestAccount(runner: SqlRunner, accountId: string, ne
   await runner.query('SELECT create_test_account($1, $2)', [accountId, newId]);
 }
 
+/** SQL, because the entity of the table belongs to a module. */
+export async function isRecordingOfUser(
+  runner: SqlRunner,
+  { accountId, userId, id }: { accountId: string; userId: string; id: string },
+): Promise<boolean> {
+  const found = await runner.prepared('SELECT FROM recordings WHERE id = $1 AND account_id = $2 AND user_id = $3', [
+    id,
+    accountId,
+    userId,
+  ]);
+  return found.length > 0;
+}
+
+/** After it, credentials of the account that were read before are out of date. SQL, as above. */
+export async function raiseCredentialVersion(tx: Tx, accountId: string): Promise<void> {
+  await tx.query('UPDATE accounts SET credential_version = credential_version + 1 WHERE id = $1', [accountId]);
+}
+
 /** What stands behind something that an API key has signed for. */
 export interface KeyAccess {
   suspended: boolean;

@@ -2,6 +2,10 @@ import type { RateLimit } from '../platform/config/env.js';
 import type { Quotas } from './plans.js';
 import type { Scope } from './scopes.js';
 
+/** What end users may do with their own recordings, beside uploading (D94). */
+export const END_USER_RIGHTS = ['read', 'delete'] as const;
+export type EndUserRight = (typeof END_USER_RIGHTS)[number];
+
 /** The caller of a request: the account, what its credentials allow, and the end user it acts for. */
 export interface Principal {
   accountId: string;
@@ -10,7 +14,7 @@ export interface Principal {
   isTest: boolean;
   limit: RateLimit;
   quotas: Quotas;
-  /** `access_token` credentials hold no scope and can only upload (D15). */
+  /** `access_token` credentials hold no scope: they upload (D15), and do what `endUserRights` has. */
   credential: 'api_key' | 'access_token';
   /** The API key of the request, or the one that issued its access token; null for a token that names none. */
   keyId: string | null;
@@ -24,4 +28,6 @@ export interface Principal {
   scopes: readonly Scope[];
   /** The end user named by an access token: its `identity` in the API. */
   userId: string | null;
+  /** Empty but for tokens of an account's own issuer. */
+  endUserRights: readonly EndUserRight[];
 }

@@ -2,6 +2,7 @@ import type { CredentialVersionsService } from '../access/credential-versions.se
 import type { AccessTokenGrant, AccessTokensService, EndUser } from '../modules/access-tokens/access-tokens.service.js';
 import type { AccountAccess, AccountService } from '../modules/account/account.service.js';
 import type { ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
+import type { AccountIssuers, IssuedTokensService } from '../modules/token-issuers/issued-tokens.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import { Networks } from '../platform/http/networks.js';
 import { AuthenticatorService, CredentialCache, readCredentials, type Versioned } from './authenticator.service.js';
@@ -11,6 +12,7 @@ const EXPIRY = new Date('2100-01-01T00:00:00Z');
 const SOONER = new Date('2099-01-01T00:00:00Z');
 const PAIR = { 'x-service-api-key': 'key', 'x-service-api-secret': 'secret' };
 const TOKEN = { authorization: 'Bearer token' };
+const ISSUED = { authorization: 'Bearer issued' };
 const CREDENTIAL = {
   id: 'key-1',
   accountId: 'a',
@@ -36,6 +38,9 @@ describe('AuthenticatorService', () => {
   let user: EndUser | null;
   let grant: AccessTokenGrant | null;
   let isGranted: boolean;
+  /** Of the account, and whether one of them has signed the token. */
+  let issuers: AccountIssuers | null;
+  let isSigned: boolean;
   let isWellFormed: boolean;
   let secret: string;
   let access: AccountAccess | null;
@@ -48,6 +53,7 @@ describe('AuthenticatorService', () => {
   beforeEach(() => {
     [credential, user, grant, access] = [{ ...CREDENTIAL }, USER, GRANT, ACCESS];
     [isGranted, isWellFormed, secret] = [true, true, 'secret'];
+    [issuers, isSigned] = [{ version: 6, issuers: [] }, true];
     [current, steps, used] = [[], [], []];
     const read =
       <T>(what: string, value: () => T) =>
@@ -69,6 +75,12 @@ describe('AuthenticatorService', () => {
       findGrant: read('grant', () => grant),
       isGranted: (_: unknown, found: unknown) => found === grant && isGranted,
     };
+    const issuedTokens = {
+      read: (given: string) => (given === 'issued' ? { token: given, accountId: 'a', issuer: 'i' } : null),
+      findIssuers: read('issuers', () => issuers),
+      verify: async (_: unknown, found: unknown) =>
+        found === issuers && isSigned ? { userId: 'their user', rights: ['read'] } : null,
+    };
     const versions = {
       readTime: async () => steps.push('time'),
       isCurrent: async (accountId: string, version: number) => {
@@ -83,6 +95,7 @@ describe('AuthenticatorService', () => {
     authenticator = new AuthenticatorService(
       keys as unknown as ApiKeyCredentialsService,
       tokens as unknown as AccessTokensService,
+      issuedTokens as unknown as IssuedTokensService,
       { findAccess: read('account', () => access) } as unknown as AccountService,
       versions as unknown as CredentialVersionsService,
     );
@@ -103,6 +116,7 @@ describe('AuthenticatorService', () => {
       version: 7,
       scopes: ['recordings:read'],
       userId: null,
+      endUserRights: [],
     });
     expect(used).toEqual(['key-1']);
   });
@@ -127,6 +141,32 @@ describe('AuthenticatorService', () => {
       userId: 'user',
     });
     expect(used).toEqual([]);
+  });
+
+  it('knows the end user of a token of the account’s own issuer, and what they may do (D94)', async () => {
+    expect(await authenticator.authenticate(ISSUED, ADDRESS)).toMatchObject({
+      accountId: 'a',
+      credential: 'access_token',
+      keyId: null,
+      tokenId: null,
+      scopes: [],
+      userId: 'their user',
+      endUserRights: ['read'],
+      version: 6,
+    });
+  });
+
+  it('reads the issuers again before it refuses a token, unless they are current (D94)', async () => {
+    isSigned = false;
+    current = [false];
+    expect(await authenticator.authenticate(ISSUED, ADDRESS)).toBeNull();
+    expect(steps).toEqual(['issuers', 'current a 6', 'issuers']);
+    steps.length = 0;
+    expect(await authenticator.authenticate(ISSUED, ADDRESS)).toBeNull();
+    expect(steps).toEqual(['current a 6']);
+    issuers = null;
+    current = [false];
+    expect(await authenticator.authenticate(ISSUED, ADDRESS)).toBeNull();
   });
 
   it('takes a token beside a key pair for the end user, and the pair for everything else', async () => {

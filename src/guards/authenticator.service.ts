@@ -10,6 +10,11 @@ import {
 } from '../modules/access-tokens/access-tokens.service.js';
 import { AccountService } from '../modules/account/account.service.js';
 import { type ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
+import {
+  type IssuedUser,
+  IssuedTokensService,
+  type SentToken,
+} from '../modules/token-issuers/issued-tokens.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 
 /** A second read is needed only when credentials change at that very moment. */
@@ -20,6 +25,8 @@ interface RequestCredentials {
   keyPair: SentKeyPair | null;
   /** The one that a valid access token names. */
   endUser: EndUser | null;
+  /** A token that one of the account's own issuers may have signed; nothing of it has been checked. */
+  sentToken: SentToken | null;
 }
 
 /** What the credentials stand for. `principal.version` is the credential version at which that was read. */
@@ -33,11 +40,13 @@ interface AuthenticatedCaller {
 export class AuthenticatorService {
   private readonly keyCache = new CredentialCache((key, options) => this.apiKeys.findCredential(key, options));
   private readonly grantCache = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
+  private readonly issuersCache = new CredentialCache((accountId) => this.issuedTokens.findIssuers(accountId));
   private readonly accountCache = new CredentialCache((accountId) => this.accounts.findAccess(accountId));
 
   constructor(
     private readonly apiKeys: ApiKeyCredentialsService,
     private readonly accessTokens: AccessTokensService,
+    private readonly issuedTokens: IssuedTokensService,
     private readonly accounts: AccountService,
     private readonly versions: CredentialVersionsService,
   ) {}
@@ -84,20 +93,23 @@ export class AuthenticatorService {
     if (!sent) return null;
     const { keyPair, token } = sent;
     const endUser = token === null ? null : await this.accessTokens.verify(token);
-    if (token !== null && !endUser) return null;
-    return keyPair || endUser ? { keyPair, endUser } : null;
+    const sentToken = token === null || endUser ? null : this.issuedTokens.read(token);
+    if (token !== null && !endUser && !sentToken) return null;
+    return keyPair || token !== null ? { keyPair, endUser, sentToken } : null;
   }
 
   private async identify(
-    { keyPair, endUser }: RequestCredentials,
+    { keyPair, endUser, sentToken }: RequestCredentials,
     fresh: boolean,
     address: string | undefined,
   ): Promise<AuthenticatedCaller | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
-    const accountId = keyPair ? apiKey?.accountId : endUser?.accountId;
-    if (accountId === undefined || (endUser && endUser.accountId !== accountId)) return null;
+    const token = endUser ?? sentToken;
+    const accountId = keyPair ? apiKey?.accountId : token?.accountId;
+    if (accountId === undefined || (token && token.accountId !== accountId)) return null;
     const grant = endUser && (await this.findGrant(endUser, fresh));
-    const access = endUser && !grant ? null : await this.accountCache.get(accountId, fresh);
+    const issued = sentToken && (await this.findIssuedUser(sentToken, fresh));
+    const access = token && !grant && !issued ? null : await this.accountCache.get(accountId, fresh);
     if (!access) return null;
     const { suspended, isTest, limit, quotas } = access;
     return {
@@ -113,9 +125,10 @@ export class AuthenticatorService {
         refusedAddress: apiKey ? this.apiKeys.refusedAddress(apiKey, address) : null,
         tokenId: endUser?.tokenId ?? null,
         // Several reads at different versions count as made at the oldest one.
-        version: Math.min(...[access, apiKey, grant].map((read) => read?.version ?? Infinity)),
+        version: Math.min(...[access, apiKey, grant, issued].map((read) => read?.version ?? Infinity)),
         scopes: apiKey?.scopes ?? [],
-        userId: endUser?.userId ?? null,
+        userId: (endUser ?? issued)?.userId ?? null,
+        endUserRights: issued?.rights ?? [],
       },
       apiKey,
     };
@@ -125,6 +138,16 @@ export class AuthenticatorService {
   private async findGrant(endUser: EndUser, fresh: boolean): Promise<AccessTokenGrant | null> {
     const grant = await this.grantCache.get(this.accessTokens.grantIdOf(endUser), fresh);
     return grant && this.accessTokens.isGranted(endUser, grant) ? grant : null;
+  }
+
+  /** Null for a token that no issuer of its account has signed. The issuers are read again if that may have changed. */
+  private async findIssuedUser(sent: SentToken, fresh: boolean): Promise<(IssuedUser & Versioned) | null> {
+    const { accountId } = sent;
+    const found = await this.issuersCache.get(accountId, fresh);
+    const user = found && (await this.issuedTokens.verify(sent, found));
+    if (user) return { ...user, version: found.version };
+    if (!found || fresh || (await this.versions.isCurrent(accountId, found.version))) return null;
+    return await this.findIssuedUser(sent, true);
   }
 
   private async findKey(key: string, secret: string, fresh: boolean): Promise<ApiKeyCredential | null> {

@@ -7,6 +7,8 @@ import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
 import { Env } from '../platform/config/env.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
+import { TokenIssuersModule } from '../modules/token-issuers/token-issuers.module.js';
+import { OwnRecordingGuard } from './own-recording.guard.js';
 import { AccessRulesService, ScopeGuard } from './scope.guard.js';
 import { AddressLimitService, planThrottler, PlanThrottlerGuard } from './plan-throttler.guard.js';
 import { isApiRequest } from '../platform/http/server/request-line.js';
@@ -14,7 +16,7 @@ import { AuthenticatorService } from './authenticator.service.js';
 import { CredentialsGuard, RefusedCredentialsService } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
 
-/** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14). */
+/** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14), then whose recording it is. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -29,6 +31,7 @@ import { OptionsMiddleware } from './options.middleware.js';
     AccountModule,
     ApiKeysModule,
     AccessTokensModule,
+    TokenIssuersModule,
   ],
   providers: [
     AccessRulesService,
@@ -39,6 +42,7 @@ import { OptionsMiddleware } from './options.middleware.js';
     { provide: APP_GUARD, useClass: CredentialsGuard },
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },
+    { provide: APP_GUARD, useClass: OwnRecordingGuard },
   ],
 })
 export class GuardsModule {}

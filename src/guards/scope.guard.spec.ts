@@ -12,6 +12,7 @@ import { type AccessRulesService, ScopeGuard } from './scope.guard.js';
 const READ: AccessRule = { scope: 'recordings:read', alsoScopes: [], allowAccessToken: false };
 const BOTH: AccessRule = { ...READ, alsoScopes: ['webhooks:write', 'account:read'] };
 const UPLOAD: AccessRule = { scope: 'recordings:write', alsoScopes: [], allowAccessToken: true };
+const OWN: AccessRule = { ...READ, endUserRight: 'read' };
 const PUBLIC: AccessRule = { scope: null, alsoScopes: [], allowAccessToken: true };
 const KEY = {
   credential: 'api_key',
@@ -22,6 +23,7 @@ const KEY = {
 const TOKEN = {
   credential: 'access_token',
   refusedAddress: null,
+  endUserRights: [],
   suspended: false,
   scopes: [],
 } as unknown as Principal;
@@ -39,6 +41,8 @@ describe('ScopeGuard (D14)', () => {
     ['a key with the scope', READ, KEY],
     ['a key with all the scopes', BOTH, { ...KEY, scopes: ['account:read', 'webhooks:write', 'recordings:read'] }],
     ['a token where it is allowed', UPLOAD, TOKEN],
+    ['a token with the right of an end user', OWN, { ...TOKEN, endUserRights: ['delete', 'read'] }],
+    ['a key with the scope where such a token is allowed', OWN, KEY],
     ['a key with the scope where a token is allowed', UPLOAD, { ...KEY, scopes: ['recordings:write'] }],
   ])('admits %s', (_, rule, principal) => {
     expect(ask(rule, principal)).toBe(true);
@@ -60,6 +64,8 @@ describe('ScopeGuard (D14)', () => {
     ['the first of several that are missing', BOTH, KEY, 'webhooks:write', 'This API key lacks the scope'],
     ['the last of several', BOTH, { ...KEY, scopes: ['recordings:read', 'webhooks:write'] }, 'account:read', 'lacks'],
     ['the scope, for a key where a token is allowed', UPLOAD, KEY, 'recordings:write', 'This API key lacks the scope'],
+    ['what a token with rights is for', READ, { ...TOKEN, endUserRights: ['read'] }, 'recordings:read', 'and to read'],
+    ['the right that a token lacks', OWN, { ...TOKEN, endUserRights: ['delete'] }, 'recordings:read', 'and to delete'],
     [
       'what tokens are for',
       READ,

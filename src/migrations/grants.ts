@@ -28,6 +28,7 @@ const CORE: Grants = {
   },
   api_keys: { api: 'SELECT, INSERT, UPDATE' },
   access_token_voids: { api: ALL },
+  token_issuers: { api: ALL },
   request_errors: { api: ALL, deliverer: 'SELECT, DELETE' },
 
   recordings: {

@@ -15,6 +15,7 @@ import { LiveRecordings1795600700000 } from './0013-live-recordings.js';
 import { LiveWords1795600800000 } from './0014-live-words.js';
 import { KeyAddresses1795600900000 } from './0015-key-addresses.js';
 import { LiveCuts1795601000000 } from './0016-live-cuts.js';
+import { TokenIssuers1795601100000 } from './0017-token-issuers.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -32,6 +33,7 @@ const CORE: Migration[] = [
   LiveWords1795600800000,
   KeyAddresses1795600900000,
   LiveCuts1795601000000,
+  TokenIssuers1795601100000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

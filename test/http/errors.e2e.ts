@@ -20,6 +20,7 @@ const KEYS = '/v1/account/api-keys';
 const GET_ACCOUNT = { method: 'GET', path: '/v1/account' } as const;
 const NOBODY = {
   key_id: randomUUID(),
+  token_issuer_id: randomUUID(),
   webhook_id: randomUUID(),
   delivery_id: randomUUID(),
   recording_id: randomUUID(),

@@ -398,6 +398,77 @@ export type CreatedAccessTokenView = {
     code: 'ACCESS_TOKEN_CREATED';
 };
 
+export type TokenIssuerView = {
+    id: string;
+    issuer: string;
+    /**
+     * What the claim `aud` of the tokens must be, or contain: the id of the account.
+     */
+    audience: string;
+    jwks_url: string | null;
+    keys: Array<{
+        [key: string]: unknown;
+    }> | null;
+    allows: Array<'read' | 'delete'>;
+    created_at: string;
+    updated_at: string;
+    uri: string;
+};
+
+export type TokenIssuerPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    token_issuers: Array<TokenIssuerView>;
+};
+
+export type TokenIssuerDto = {
+    /**
+     * The claim `iss` of the tokens.
+     */
+    issuer: string;
+    /**
+     * Where the issuer publishes its public keys, as https URL with a public host. Either this or `keys`.
+     */
+    jwks_url?: string;
+    /**
+     * The public keys of the issuer, as JWK. Either this or `jwks_url`.
+     */
+    keys?: Array<{
+        [key: string]: unknown;
+    }>;
+    /**
+     * What the tokens may do beside uploading, with recordings of their own end user: `read` lists and gets them, `delete`
+     * deletes them. Nothing by default.
+     */
+    allows?: Array<'read' | 'delete'>;
+};
+
 export type CreatedSignInCodeView = {
     /**
      * For one exchange.
@@ -2907,6 +2978,283 @@ export type AccessTokensCreateResponses = {
 };
 
 export type AccessTokensCreateResponse = AccessTokensCreateResponses[keyof AccessTokensCreateResponses];
+
+export type TokenIssuersListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/account/token-issuers';
+};
+
+export type TokenIssuersListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type TokenIssuersListError = TokenIssuersListErrors[keyof TokenIssuersListErrors];
+
+export type TokenIssuersListResponses = {
+    /**
+     * OK
+     */
+    200: TokenIssuerPage;
+};
+
+export type TokenIssuersListResponse = TokenIssuersListResponses[keyof TokenIssuersListResponses];
+
+export type TokenIssuersCreateData = {
+    body: TokenIssuerDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/token-issuers';
+};
+
+export type TokenIssuersCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type TokenIssuersCreateError = TokenIssuersCreateErrors[keyof TokenIssuersCreateErrors];
+
+export type TokenIssuersCreateResponses = {
+    /**
+     * Created
+     */
+    201: TokenIssuerView;
+};
+
+export type TokenIssuersCreateResponse = TokenIssuersCreateResponses[keyof TokenIssuersCreateResponses];
+
+export type TokenIssuersDeleteData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the token issuer.
+         */
+        token_issuer_id: string;
+    };
+    query?: never;
+    url: '/v1/account/token-issuers/{token_issuer_id}';
+};
+
+export type TokenIssuersDeleteErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type TokenIssuersDeleteError = TokenIssuersDeleteErrors[keyof TokenIssuersDeleteErrors];
+
+export type TokenIssuersDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type TokenIssuersDeleteResponse = TokenIssuersDeleteResponses[keyof TokenIssuersDeleteResponses];
+
+export type TokenIssuersGetData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the token issuer.
+         */
+        token_issuer_id: string;
+    };
+    query?: never;
+    url: '/v1/account/token-issuers/{token_issuer_id}';
+};
+
+export type TokenIssuersGetErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type TokenIssuersGetError = TokenIssuersGetErrors[keyof TokenIssuersGetErrors];
+
+export type TokenIssuersGetResponses = {
+    /**
+     * OK
+     */
+    200: TokenIssuerView;
+};
+
+export type TokenIssuersGetResponse = TokenIssuersGetResponses[keyof TokenIssuersGetResponses];
+
+export type TokenIssuersUpdateData = {
+    body: TokenIssuerDto;
+    path: {
+        /**
+         * Identifier of the token issuer.
+         */
+        token_issuer_id: string;
+    };
+    query?: never;
+    url: '/v1/account/token-issuers/{token_issuer_id}';
+};
+
+export type TokenIssuersUpdateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type TokenIssuersUpdateError = TokenIssuersUpdateErrors[keyof TokenIssuersUpdateErrors];
+
+export type TokenIssuersUpdateResponses = {
+    /**
+     * OK
+     */
+    200: TokenIssuerView;
+};
+
+export type TokenIssuersUpdateResponse = TokenIssuersUpdateResponses[keyof TokenIssuersUpdateResponses];
 
 export type SignInCodesCreateData = {
     body?: never;
@@ -5629,6 +5977,18 @@ export type RealtimeOpenData = {
          * Title of the recording.
          */
         title?: string;
+        /**
+         * How many speakers to tell apart, or `auto`, as for an upload.
+         */
+        speakers?: string;
+        /**
+         * `true` is `speakers=auto`, as for an upload.
+         */
+        diarize?: 'true' | 'false';
+        /**
+         * Tags as JSON text, as for an upload.
+         */
+        custom_tags?: string;
     };
     url: '/v1/realtime';
 };

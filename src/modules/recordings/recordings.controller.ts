@@ -10,7 +10,8 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { AllowAccessToken, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
+import { AllowAccessToken, AllowEndUser, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
+import { limitToEndUser } from '../../access/check-access.js';
 import type { Principal } from '../../access/principal.js';
 import { AUDIO_FORMAT_LIST, MAX_FILE_BYTES } from '../../platform/audio-formats.js';
 import {
@@ -295,16 +296,15 @@ export class RecordingsController {
   @Get()
   @ApiQuery(TAG_FILTERS)
   @ApiErrors(new InvalidRequestError({ field: 'q', reason: 'must contain a letter or a digit' }))
-  @RequireScope('recordings:read')
-  async list(
-    @CurrentPrincipal() { accountId }: Principal,
-    @Query() query: ListRecordingsQuery,
-  ): Promise<RecordingPage> {
+  @AllowEndUser('read', 'recordings:read')
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListRecordingsQuery): Promise<RecordingPage> {
     checkDays(query);
     checkOrder(query);
+    const { accountId } = principal;
+    const visible = limitToEndUser(principal, query);
     return isSearch(query)
-      ? presentSearchPage(query, await this.search.search(accountId, query))
-      : presentRecordingPage(query, await this.recordings.list(accountId, query));
+      ? presentSearchPage(query, await this.search.search(accountId, visible))
+      : presentRecordingPage(query, await this.recordings.list(accountId, visible));
   }
 
   /**
@@ -317,7 +317,7 @@ export class RecordingsController {
    */
   @Get(':recording_id')
   @ApiErrors(NO_RECORDING)
-  @RequireScope('recordings:read')
+  @AllowEndUser('read', 'recordings:read')
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,
@@ -378,7 +378,7 @@ export class RecordingsController {
   @Delete(':recording_id')
   @ApiErrors(NO_RECORDING, onHold('Complaint C-1042', '2026-11-21T10:15:00'))
   @HttpCode(204)
-  @RequireScope('recordings:write')
+  @AllowEndUser('delete', 'recordings:write')
   async delete(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,

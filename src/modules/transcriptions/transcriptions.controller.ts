@@ -9,7 +9,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { RequireScope } from '../../access/access.decorators.js';
+import { AllowEndUser, RequireScope } from '../../access/access.decorators.js';
 import { CurrentPrincipal } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { NotFoundError, PayloadTooLargeError, PreconditionFailedError } from '../../platform/errors/errors.js';
@@ -78,7 +78,7 @@ export class TranscriptionsController {
   @ApiOkResponse(FOUND)
   @ApiResponse({ status: 304, headers: VERSION_HEADERS })
   @ApiErrors(...NO_TRANSCRIPTION)
-  @RequireScope('recordings:read')
+  @AllowEndUser('read', 'recordings:read')
   async get(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') recordingId: string,

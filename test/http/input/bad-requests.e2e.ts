@@ -496,6 +496,7 @@ describe('a bad request is refused, and changes nothing', () => {
       const recording = await client.upload(silenceWav(0.1)).expect(201);
       ids = {
         key_id: client.credentials.id,
+        token_issuer_id: randomUUID(),
         webhook_id: webhook.body.id,
         delivery_id: await failDelivery(service, client.accountId, webhook.body.id),
         recording_id: recording.body.id,

@@ -759,6 +759,7 @@ describe('access tokens (D15)', () => {
     const others = NAMED_OPERATIONS.filter(([, { takesToken }]) => !takesToken);
     const ids: Ids = {
       key_id: randomUUID(),
+      token_issuer_id: randomUUID(),
       webhook_id: randomUUID(),
       delivery_id: randomUUID(),
       recording_id: randomUUID(),

@@ -52,7 +52,14 @@ describe('Addresses of API keys (D95)', () => {
   });
 
   it('holds for every operation', async () => {
-    const ids = { key_id: keyId, webhook_id: keyId, delivery_id: keyId, recording_id: keyId, user_id: 'user-1' };
+    const ids = {
+      key_id: keyId,
+      token_issuer_id: keyId,
+      webhook_id: keyId,
+      delivery_id: keyId,
+      recording_id: keyId,
+      user_id: 'user-1',
+    };
     for (const operation of OPERATIONS) {
       const { status } = await from(OUTSIDE, call(limited, operation, ids));
       expect([operation.method, operation.path, status]).toEqual([operation.method, operation.path, 403]);

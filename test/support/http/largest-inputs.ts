@@ -28,6 +28,12 @@ const WEBHOOK = {
   events: ['recording.transcribed'],
   secret: text(200),
 };
+const TOKEN_ISSUER = { issuer: text(255), jwks_url: `https://login.example.com/${text(2000)}` };
+/** RSA of the largest modulus that is read. */
+const MANY_KEYS = {
+  issuer: 'x',
+  keys: list(20, (i) => ({ kty: 'RSA', kid: `${i}`, e: 'AQAB', n: text(2048, '_') })),
+};
 /** Many quotation marks and blanks, of which a careless expression tries every pair. */
 const PROMPT = `"${text(8000, '" ')}`;
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'paragraphs', 'rttm'];
@@ -56,6 +62,11 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'DELETE /v1/account/api-keys/:key_id': [{ query: '?descendants=true' }],
   'POST /v1/account/access-tokens': [{ body: { identity: text(255) } }],
   'DELETE /v1/account/access-tokens': [{ query: `?identity=${text(255)}` }],
+  'GET /v1/account/token-issuers': PAGE,
+  'POST /v1/account/token-issuers': [{ body: TOKEN_ISSUER }, { body: MANY_KEYS }],
+  'GET /v1/account/token-issuers/:token_issuer_id': NONE,
+  'PUT /v1/account/token-issuers/:token_issuer_id': [{ body: TOKEN_ISSUER }],
+  'DELETE /v1/account/token-issuers/:token_issuer_id': NONE,
   'POST /v1/account/sign-in-codes': NONE,
   'GET /v1/webhooks': PAGE,
   'POST /v1/webhooks': [{ body: WEBHOOK }],

@@ -38,6 +38,7 @@ export interface Operation {
 /** What path parameters are filled with. */
 export interface Ids {
   key_id: string;
+  token_issuer_id: string;
   webhook_id: string;
   /** Of the webhook; it has failed. */
   delivery_id: string;
@@ -46,6 +47,11 @@ export interface Ids {
 }
 
 const WEBHOOK_BODY = { url: 'https://hooks.example.com/notes', events: ['recording.transcribed'] };
+const TOKEN_ISSUER_BODY = {
+  issuer: 'https://login.example.com/',
+  jwks_url: 'https://login.example.com/jwks.json',
+  allows: ['read'],
+};
 /** Refuses connections, so that a test call ends at once. */
 const CLOSED_PORT = { url: 'http://127.0.0.1:9/', events: ['recording.transcribed', 'recording.failed'] };
 
@@ -76,6 +82,13 @@ export const OPERATIONS: Operation[] = [
     body: { identity: 'user-1' },
   }),
   define('DELETE /v1/account/access-tokens', 'account:write', 204, {}),
+  define('GET /v1/account/token-issuers', 'account:read', 200, shapes.pageOf('token_issuers')),
+  define('POST /v1/account/token-issuers', 'account:write', 201, shapes.TOKEN_ISSUER, { body: TOKEN_ISSUER_BODY }),
+  define('GET /v1/account/token-issuers/:token_issuer_id', 'account:read', 200, shapes.TOKEN_ISSUER),
+  define('PUT /v1/account/token-issuers/:token_issuer_id', 'account:write', 200, shapes.TOKEN_ISSUER, {
+    body: TOKEN_ISSUER_BODY,
+  }),
+  define('DELETE /v1/account/token-issuers/:token_issuer_id', 'account:write', 204, {}),
   define('POST /v1/account/sign-in-codes', 'account:read', 201, shapes.CREATED_SIGN_IN_CODE),
   define('GET /v1/webhooks', 'webhooks:read', 200, shapes.pageOf('webhooks')),
   define('POST /v1/webhooks', 'webhooks:write', 201, shapes.CREATED_WEBHOOK, { body: WEBHOOK_BODY }),
@@ -178,13 +191,14 @@ export function nameOf({ method, path }: Operation): string {
 /** For `it.each`: the name first. */
 export const NAMED_OPERATIONS = OPERATIONS.map((operation) => [nameOf(operation), operation] as const);
 
-/** A key, a webhook with a failed delivery, and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
+/** A key, a token issuer, a webhook with a failed delivery, and a recording of the owner, with which the operation succeeds. For a service with ROLES=api. */
 export async function createResources(
   service: TestService,
   owner: ApiClient,
   { needs }: Pick<Operation, 'needs'>,
 ): Promise<Ids> {
   const { credentials } = await service.key(owner, ['recordings:read']);
+  const { body: issuer } = await owner.post('/v1/account/token-issuers', TOKEN_ISSUER_BODY).expect(201);
   const { body: webhook } = await owner.post('/v1/webhooks', CLOSED_PORT).expect(201);
   const recordingId = await upload(owner, needs === 'callback' ? CALLBACK : {});
   if (needs === 'transcribed' || needs === 'corrected') await transcribe(service, recordingId);
@@ -194,7 +208,13 @@ export async function createResources(
   if (needs === 'failed') await fail(service, recordingId);
   const webhookId = webhook.id as string;
   const deliveryId = await failDelivery(service, owner.accountId, webhookId);
-  return { key_id: credentials.id, webhook_id: webhookId, delivery_id: deliveryId, recording_id: recordingId };
+  return {
+    key_id: credentials.id,
+    token_issuer_id: issuer.id as string,
+    webhook_id: webhookId,
+    delivery_id: deliveryId,
+    recording_id: recordingId,
+  };
 }
 
 /** One set of resources for each need of an operation. */

@@ -110,6 +110,14 @@ export const CREATED_ACCESS_TOKEN = shapeOf('CreatedAccessTokenView', {
   expires_at: creationTime,
 });
 
+export const TOKEN_ISSUER = shapeOf('TokenIssuerView', {
+  audience: id,
+  jwks_url: orNull(text),
+  keys: orNull(TYPES['array']),
+  allows: listOf('rights', ['read', 'delete']),
+  uri: pathOf('/v1/account/token-issuers/'),
+});
+
 export const CREATED_SIGN_IN_CODE = shapeOf('CreatedSignInCodeView', {
   code: like('a sign-in code', /^vnc_[\w-]{43}$/),
   expires_at: creationTime,

@@ -20,6 +20,7 @@ export const principalOf = (accountId: string, quotas: Partial<Quotas> = {}): Pr
   version: 0,
   scopes: [],
   userId: null,
+  endUserRights: [],
 });
 
 /** What is said in it. */

@@ -1,7 +1,7 @@
 import { applyDecorators, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiResponse, type ApiResponseOptions, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { CurrentPrincipal, Public, RequireScope } from '../../../access/access.decorators.js';
+import { AllowEndUser, CurrentPrincipal, Public, RequireScope } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
 import {
   AuthenticationError,
@@ -82,7 +82,7 @@ export class AudioDownloadController {
   @Get('audio')
   @ApiAudio()
   @ApiErrors(...FILE_ERRORS)
-  @RequireScope('recordings:read')
+  @AllowEndUser('read', 'recordings:read')
   async download(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('recording_id') id: string,
