@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '../../../src/testing/eventually.js';
 import { sampleModel } from '../../support/models/sample-model.js';
+import { writeStreamingCtcModel } from '../../support/models/streaming-tone-models.js';
 import { ROOT } from '../../support/paths.js';
 import { ConnectProxy } from '../../support/servers/connect-proxy.js';
 import { freePort } from '../../support/servers/free-port.js';
@@ -220,6 +221,18 @@ describe('npm run models', () => {
 
     rmSync(join(folder, 'ours', 'tokens.txt'));
     expect(await run(['use', 'ours'])).toMatchObject({ code: 1, stderr: expect.stringContaining('lacks tokens.txt') });
+  });
+
+  it('selects a streaming model beside the other', async () => {
+    const given = await writeStreamingCtcModel(join(folder, '.given', 'live'));
+    await json('pull', 'small', '--use');
+    const { model } = await json('add', given, '--use');
+    expect(model).toMatchObject({ name: 'live', selected: true, record: { kind: 'streaming-zipformer-ctc' } });
+    const { installed } = await json('list');
+    expect(installed).toMatchObject([
+      { name: 'live', selected: true },
+      { name: 'small', selected: true },
+    ]);
   });
 
   const disk = mkdtempSync(join(tmpdir(), 'voice-notes-disk-'));
