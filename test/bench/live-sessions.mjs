@@ -5,6 +5,7 @@
 //   transcribed: seconds of uploaded audio that were transcribed in a second;
 //   words of the sessions, the share of them that came while they were spoken, and the distribution of their delays in seconds;
 //   cpu: seconds a second of the API process, the transcriber, its processes for sessions and those for files, and Postgres;
+//     files that were begun before count while sessions are alone;
 //   memory: resident, in MB, of the transcriber and its processes.
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
