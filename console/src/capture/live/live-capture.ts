@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
 
-import { titleOfItem } from '../../format/recording-title';
 import { openRealtime } from '../../session/realtime';
 import type { Description } from '../../uploads/new-note-details';
 import type { AudioType } from '../audio-type';
+import { parametersOf } from './live-parameters';
 import { LiveStream } from './live-stream';
 import { LiveWords } from './live-words';
 
@@ -53,17 +53,4 @@ export class LiveCapture {
     this.stream.abandon();
     return this.stream.recordingId;
   }
-}
-
-function parametersOf(extension: string, description: Description, recordingId: string | null): URLSearchParams {
-  const { name, language, speakers, tags } = description;
-  const format = extension === 'm4a' ? 'mp4' : extension;
-  if (recordingId !== null) return new URLSearchParams({ format, recording: recordingId });
-  return new URLSearchParams({
-    format,
-    title: titleOfItem({ kind: 'recording', name }),
-    ...(language !== '' && { [language.includes(',') ? 'languages' : 'language']: language }),
-    ...(speakers !== '' && { speakers }),
-    ...(Object.keys(tags).length > 0 && { custom_tags: JSON.stringify(tags) }),
-  });
 }
