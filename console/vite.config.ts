@@ -13,6 +13,12 @@ export default defineConfig({
   resolve: { alias: { vnotes: fileURLToPath(new URL('../sdk/src/index.ts', import.meta.url)) } },
   // Relative, so that a proxy may serve the console below any path.
   base: './',
-  build: { target: 'es2022', outDir: 'dist', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: {
+    target: 'es2022',
+    outDir: 'dist',
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: { input: { index: 'index.html', shared: 'shared.html' } },
+  },
   server: { proxy: { '/v1': process.env.SERVICE_URL ?? 'http://127.0.0.1:3000' } },
 });

@@ -45,6 +45,10 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'GET /v1/recordings/{recording_id}/audio': (client) => client.recordings.audio(ID),
   'POST /v1/recordings/{recording_id}/audio-url': (client) => client.recordings.audioUrl(ID),
   'GET /v1/recordings/{recording_id}/waveform': (client) => client.recordings.waveform(ID),
+  'GET /v1/recordings/{recording_id}/shares': (client) => client.recordings.shares(ID),
+  'POST /v1/recordings/{recording_id}/shares': (client) => client.recordings.share(ID),
+  'DELETE /v1/recordings/{recording_id}/shares/{share_id}': (client) => client.recordings.endShare(ID, ID),
+  'POST /v1/shares/open': (client) => client.recordings.openShare('vnsh_x'),
   'GET /v1/webhooks': (client) => client.webhooks.list(),
   'POST /v1/webhooks': (client) => client.webhooks.create({ url: 'https://hooks.example.com/', events: [] }),
   'GET /v1/webhooks/{webhook_id}': (client) => client.webhooks.get(ID),
@@ -65,6 +69,7 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
 const OF_OTHERS = [
   'GET /v1/realtime',
   'GET /v1/recordings/{recording_id}/signed-audio',
+  'GET /v1/shares/audio',
   'POST /v1/audio/transcriptions',
   'POST /v1/audio/translations',
   'GET /v1/models',

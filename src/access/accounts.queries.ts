@@ -12,6 +12,10 @@ export const accountNotOnHold = (accountId: string): string => `NOT EXISTS (
 export const isTestAccount = (accountId: string): string => `EXISTS (
   SELECT FROM accounts test WHERE test.id = ${accountId} AND test.test_of IS NOT NULL)`;
 
+/** SQL for statements of modules that do not know the table, as `accountNotOnHold`: the account may be used. */
+export const isActiveAccount = (accountId: string): string => `EXISTS (
+  SELECT FROM accounts used WHERE used.id = ${accountId} AND used.status = 'active')`;
+
 /** An account and its test account, or the other way round (D80). */
 export interface AccountPair {
   /** Whether the account itself is a test account. */

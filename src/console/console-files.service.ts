@@ -11,21 +11,29 @@ const CONTENT_TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-const PAGE = 'index.html';
+const PAGES = { '/': 'index.html', '/shared': 'shared.html' };
+/** Path of a page. */
+export type PagePath = keyof typeof PAGES;
 const COMPRESSED = /\.(br|gz)$/;
 
 /** The built console, read once: requests name entries of a map and never a path of the disk. */
 @Injectable()
 export class ConsoleFilesService {
   private readonly files: ReadonlyMap<string, FixedContent>;
-  /** The page, cut where the nonce belongs. Null while the console is not built. */
-  private readonly page: readonly string[] | null;
+  /** The pages by their paths, cut where the nonce belongs. None while the console is not built. */
+  private readonly pages: ReadonlyMap<string, readonly string[]>;
 
   constructor(folder: URL) {
     const built = readFolder(fileURLToPath(folder));
-    this.page = built.get(PAGE)?.toString('utf8').split(NONCE_PLACEHOLDER) ?? null;
-    if (!this.page) new Logger(ConsoleFilesService.name).warn('console is not built; `npm run build` builds it');
-    const names = [...built.keys()].filter((name) => name !== PAGE && !COMPRESSED.test(name));
+    this.pages = new Map(
+      Object.entries(PAGES).flatMap(([path, name]) => {
+        const page = built.get(name);
+        return page ? [[path, page.toString('utf8').split(NONCE_PLACEHOLDER)] as const] : [];
+      }),
+    );
+    if (this.pages.size === 0)
+      new Logger(ConsoleFilesService.name).warn('console is not built; `npm run build` builds it');
+    const names = [...built.keys()].filter((name) => !name.endsWith('.html') && !COMPRESSED.test(name));
     this.files = new Map(names.map((name) => [`/${name}`, toFile(name, built)]));
   }
 
@@ -35,8 +43,8 @@ export class ConsoleFilesService {
   }
 
   /** Null while the console is not built. */
-  pageWith(nonce: string): string | null {
-    return this.page?.join(nonce) ?? null;
+  pageWith(nonce: string, path: PagePath = '/'): string | null {
+    return this.pages.get(path)?.join(nonce) ?? null;
   }
 }
 

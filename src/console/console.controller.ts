@@ -6,7 +6,7 @@ import { Public } from '../access/access.decorators.js';
 import { Env } from '../platform/config/env.js';
 import { UnknownPathError } from '../platform/errors/errors.js';
 import { sendFixed } from '../platform/http/send-text.js';
-import { ConsoleFilesService, setFileHeaders, setPageHeaders } from './console-files.service.js';
+import { ConsoleFilesService, type PagePath, setFileHeaders, setPageHeaders } from './console-files.service.js';
 
 const NONCE_BYTES = 18;
 
@@ -20,8 +20,20 @@ export class ConsoleController {
   @Get()
   @Public()
   showPage(@Res() response: Response): void {
+    this.send('/', response);
+  }
+
+  /** What links of `POST /v1/recordings/{id}/shares` show (D96): their token is behind the `#`, and never sent. */
+  @Get('shared')
+  @Public()
+  showShared(@Res() response: Response): void {
+    response.setHeader('X-Robots-Tag', 'noindex, nofollow');
+    this.send('/shared', response);
+  }
+
+  private send(path: PagePath, response: Response): void {
     const nonce = randomBytes(NONCE_BYTES).toString('base64');
-    const page = this.files.pageWith(nonce);
+    const page = this.files.pageWith(nonce, path);
     if (page === null)
       throw new UnknownPathError('The console is not built: run `npm run build`. The API is under /v1.');
     setPageHeaders(response, nonce);

@@ -45,6 +45,7 @@ const CORE: Grants = {
   live_words: { api: 'SELECT', transcriber: 'SELECT, INSERT', deliverer: 'SELECT' },
   live_cuts: { api: 'SELECT, INSERT, UPDATE', transcriber: 'SELECT', deliverer: 'SELECT' },
   live_audio: { api: 'SELECT, INSERT', transcriber: 'SELECT', deliverer: 'SELECT, DELETE' },
+  shares: { api: ALL },
   idempotency_keys: { api: ALL, deliverer: 'SELECT, DELETE' },
   object_removals: { api: ALL, transcriber: 'SELECT', deliverer: ALL },
   usage_counters: { api: 'SELECT', transcriber: 'SELECT', deliverer: ALL },

@@ -16,6 +16,7 @@ import { LiveWords1795600800000 } from './0014-live-words.js';
 import { KeyAddresses1795600900000 } from './0015-key-addresses.js';
 import { LiveCuts1795601000000 } from './0016-live-cuts.js';
 import { TokenIssuers1795601100000 } from './0017-token-issuers.js';
+import { Shares1795601200000 } from './0018-shares.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -34,6 +35,7 @@ const CORE: Migration[] = [
   KeyAddresses1795600900000,
   LiveCuts1795601000000,
   TokenIssuers1795601100000,
+  Shares1795601200000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -23,6 +23,7 @@ const NOBODY = {
   token_issuer_id: randomUUID(),
   webhook_id: randomUUID(),
   delivery_id: randomUUID(),
+  share_id: randomUUID(),
   recording_id: randomUUID(),
 };
 

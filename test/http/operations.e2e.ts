@@ -58,7 +58,14 @@ class ForgottenController {
 @Module({ controllers: [ForgottenController] })
 class ForgottenModule {}
 
-const NOTHING: Ids = { key_id: 'x', token_issuer_id: 'x', webhook_id: 'x', delivery_id: 'x', recording_id: 'x' };
+const NOTHING: Ids = {
+  key_id: 'x',
+  token_issuer_id: 'x',
+  webhook_id: 'x',
+  delivery_id: 'x',
+  recording_id: 'x',
+  share_id: 'x',
+};
 /** Written in the background when a key is used, also by the tests themselves. */
 const LAGGING = ['usage_count', 'last_used_at'];
 

@@ -1,4 +1,4 @@
-import type { AudioUrlView, VersionsListData } from '../api/types.gen.js';
+import type { AudioUrlView, SharesListData, VersionsListData } from '../api/types.gen.js';
 import { RecordingWaiter, type WaitOptions } from '../events/recording-waiter.js';
 import type { RequestOptions } from '../http/client-options.js';
 import { isApiError } from '../http/errors.js';
@@ -7,11 +7,16 @@ import { type Paged, pagesOf } from '../pages/paged.js';
 import type {
   Callback,
   Correction,
+  CreatedShare,
   Hold,
   Recording,
   RecordingDetails,
   RecordingFilter,
   RecordingPage,
+  Share,
+  ShareFields,
+  SharePage,
+  SharedRecording,
   SpeakerNames,
   Speakers,
   TitledRecording,
@@ -189,6 +194,35 @@ export class RecordingsResource {
     const path = `${pathOf(id)}/speakers`;
     const request = { ...options, method: 'PUT', path, body: { speakers }, headers: ifMatch(etag) };
     return withTag(await this.transport.jsonWithHeaders(request)) as Speakers;
+  }
+
+  /** What a link shows, also to whom has no key. @param token what follows `#` in the link */
+  openShare(token: string, password?: string | null, options?: RequestOptions): Promise<SharedRecording> {
+    return this.transport.json({ ...options, method: 'POST', path: '/shares/open', body: { token, password } });
+  }
+
+  /** The links that were made for it, the newest first. */
+  shares(id: string, query: SharesListData['query'] = {}, options?: RequestOptions): Paged<SharePage, Share> {
+    const path = `${pathOf(id)}/shares`;
+    return pagesOf(
+      () => this.transport.json<SharePage>({ ...options, method: 'GET', path, query }),
+      (uri) => this.transport.follow<SharePage>(uri, options),
+      (page) => page.shares,
+    );
+  }
+
+  /** Makes a link with which anybody reads it. This answer alone holds its `url`. */
+  share(id: string, fields: ShareFields = {}, options?: RequestOptions): Promise<CreatedShare> {
+    return this.transport.json({ ...options, method: 'POST', path: `${pathOf(id)}/shares`, body: fields });
+  }
+
+  /** Nobody opens the link any more. */
+  async endShare(id: string, shareId: string, options?: RequestOptions): Promise<void> {
+    await this.transport.json({
+      ...options,
+      method: 'DELETE',
+      path: `${pathOf(id)}/shares/${encodeURIComponent(shareId)}`,
+    });
   }
 
   /** Goes back to the engine's text. */

@@ -27,6 +27,9 @@ import { RetentionService } from './retention/retention.service.js';
 import { RecordingsController } from './recordings.controller.js';
 import { RecordingsReconciler } from './recordings.reconciler.js';
 import { RecordingsService } from './recordings.service.js';
+import { Share } from './shares/share.entity.js';
+import { SharedRecordingsController, SharesController } from './shares/shares.controller.js';
+import { SharesService } from './shares/shares.service.js';
 import { TranscribeAgainController } from './transcribe-again.controller.js';
 import { TranscribeAgainService } from './transcribe-again.service.js';
 import { Waveform } from './waveform/waveform.entity.js';
@@ -36,7 +39,15 @@ import { UsageService } from './usage-counters/usage.service.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Recording, RecordingLink, SearchBackfill, SearchDocument, TranscriptionShare, Waveform]),
+    TypeOrmModule.forFeature([
+      Recording,
+      RecordingLink,
+      SearchBackfill,
+      SearchDocument,
+      Share,
+      TranscriptionShare,
+      Waveform,
+    ]),
     JobQueueModule.register(LINK_QUEUE),
   ],
   controllers: [
@@ -45,6 +56,8 @@ import { UsageService } from './usage-counters/usage.service.js';
     AudioDownloadController,
     WaveformsController,
     HoldsController,
+    SharesController,
+    SharedRecordingsController,
   ],
   providers: [
     RecordingsService,
@@ -66,6 +79,7 @@ import { UsageService } from './usage-counters/usage.service.js';
     WaveformsService,
     RecordingLinksService,
     RetentionService,
+    SharesService,
   ],
   exports: [
     RetentionService,

@@ -4,7 +4,7 @@
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;
-  /** An integer, but for the named codes of D26, D52 and D78. */
+  /** An integer, but for the named codes of D26, D52, D78 and D96. */
   abstract readonly code: number | string;
   abstract readonly type: string;
   /** Whole seconds for a `Retry-After` header. */
@@ -27,7 +27,7 @@ export interface BrokenRule {
 /** The same message for every cause: it does not tell whether a key exists (D14). */
 export class AuthenticationError extends ApiError {
   readonly status = 401;
-  readonly code = 1001;
+  readonly code: number | string = 1001;
   readonly type = 'AuthenticationError';
 
   constructor(

@@ -494,12 +494,14 @@ describe('a bad request is refused, and changes nothing', () => {
         events: ['recording.failed'],
       });
       const recording = await client.upload(silenceWav(0.1)).expect(201);
+      const share = await client.post(`/v1/recordings/${recording.body.id}/shares`, {}).expect(201);
       ids = {
         key_id: client.credentials.id,
         token_issuer_id: randomUUID(),
         webhook_id: webhook.body.id,
         delivery_id: await failDelivery(service, client.accountId, webhook.body.id),
         recording_id: recording.body.id,
+        share_id: share.body.id,
       };
     });
 

@@ -762,6 +762,7 @@ describe('access tokens (D15)', () => {
       token_issuer_id: randomUUID(),
       webhook_id: randomUUID(),
       delivery_id: randomUUID(),
+      share_id: randomUUID(),
       recording_id: randomUUID(),
     };
 

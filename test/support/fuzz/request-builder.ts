@@ -121,6 +121,12 @@ export class RequestBuilder {
   ): Promise<Plan['query']> {
     const example = operation.parameters.find(({ name }) => name === 'token')?.schema.example;
     if (!isSigned(operation) || !query.some(([, value]) => value === example)) return query;
+    if (operation.path.endsWith('/shares/audio')) {
+      const { url: link } = await this.share(owner);
+      const { body } = await owner.post('/v1/shares/open', { token: link.slice(link.indexOf('#') + 1) }).expect(200);
+      const signature = new URL(body.audio_url as string, this.service.url).searchParams.get('token') ?? '';
+      return query.map(([name, value]) => [name, value === example ? signature : value]);
+    }
     const id = rows.get('recording_id') ?? (await this.make(owner, 'recording_id', 0, rows));
     const { body } = await owner.post(`/v1/recordings/${id}/audio-url`).expect(201);
     const token = new URL(body.url as string, this.service.url).searchParams.get('token') ?? '';
@@ -133,9 +139,20 @@ export class RequestBuilder {
     operation: DescribedOperation,
     body: Plan['body'],
   ): Promise<Plan['body']> {
-    if (!operation.path.endsWith('/sign-in-codes/exchange') || body?.kind !== 'json') return body;
+    if (body?.kind !== 'json') return body;
+    if (operation.path.endsWith('/shares/open')) {
+      const { url } = await this.share(owner);
+      return { ...body, text: body.text.replace(/vnsh_[\w-]{43}(?=")/, url.slice(url.indexOf('#') + 1)) };
+    }
+    if (!operation.path.endsWith('/sign-in-codes/exchange')) return body;
     const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };
     return { ...body, text: body.text.replace(/vnc_[\w-]{43}(?=")/, code) };
+  }
+
+  /** Of a recording of its own, with its audio. */
+  private async share(owner: ApiClient): Promise<{ url: string }> {
+    const recordingId = await this.create(owner, 'recording_id');
+    return (await owner.post(`/v1/recordings/${recordingId}/shares`, { audio: true }).expect(201)).body;
   }
 
   private async kept(rows: Map<string, string>, key: string, make: () => Promise<string>): Promise<string> {
@@ -149,6 +166,10 @@ export class RequestBuilder {
     if (parameter === 'delivery_id') {
       const webhookId = rows.get('webhook_id') ?? (await this.create(client, 'webhook_id'));
       return await failDelivery(this.service, client.accountId, webhookId);
+    }
+    if (parameter === 'share_id') {
+      const recordingId = rows.get('recording_id') ?? (await this.create(client, 'recording_id'));
+      return (await client.post(`/v1/recordings/${recordingId}/shares`, {}).expect(201)).body.id as string;
     }
     const isText = this.operations.some((operation) =>
       idParameters(operation).some((other) => other.name === parameter && isChosenText(other)),

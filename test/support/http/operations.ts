@@ -43,6 +43,8 @@ export interface Ids {
   /** Of the webhook; it has failed. */
   delivery_id: string;
   recording_id: string;
+  /** Of the recording. */
+  share_id: string;
   user_id?: string;
 }
 
@@ -140,6 +142,11 @@ export const OPERATIONS: Operation[] = [
     body: { reason: 'Complaint C-1042' },
   }),
   define('DELETE /v1/recordings/:recording_id/hold', 'recordings:write', 204, {}),
+  define('GET /v1/recordings/:recording_id/shares', 'recordings:read', 200, shapes.pageOf('shares')),
+  define('POST /v1/recordings/:recording_id/shares', 'recordings:write', 201, shapes.CREATED_SHARE, {
+    body: { audio: true },
+  }),
+  define('DELETE /v1/recordings/:recording_id/shares/:share_id', 'recordings:write', 204, {}),
   define('DELETE /v1/users/:user_id', 'account:write', 202, shapes.ERASED_USER),
   define('GET /v1/event-types', 'webhooks:read', 200, shapes.EVENT_TYPES),
   define('GET /v1/events', 'recordings:read', 200, shapes.EVENTS),
@@ -168,6 +175,8 @@ const OTHER_OPERATIONS = [
   'GET /v1/recordings/:recording_id/signed-audio',
   'POST /v1/account/sign-in-codes/exchange',
   'GET /v1/realtime',
+  'POST /v1/shares/open',
+  'GET /v1/shares/audio',
 ];
 
 /** Everything that the router has. */
@@ -206,6 +215,7 @@ export async function createResources(
     await owner.put(`/v1/recordings/${recordingId}/transcription`, { text: 'Hello, there.' }).expect(200);
   }
   if (needs === 'failed') await fail(service, recordingId);
+  const { body: share } = await owner.post(`/v1/recordings/${recordingId}/shares`, {}).expect(201);
   const webhookId = webhook.id as string;
   const deliveryId = await failDelivery(service, owner.accountId, webhookId);
   return {
@@ -214,6 +224,7 @@ export async function createResources(
     webhook_id: webhookId,
     delivery_id: deliveryId,
     recording_id: recordingId,
+    share_id: share.id as string,
   };
 }
 

@@ -16,6 +16,7 @@ import { Details } from './panels/details';
 import { EditDialog } from './panels/edit-dialog';
 import { DownloadMenu } from './panels/download-menu';
 import { Menu, MenuItem } from './panels/menu';
+import { ShareDialog } from './panels/share-dialog';
 import { AgainNotice, FailedNote, NoSpeech, Processing } from './panels/note-states';
 import { Playback } from './player/playback';
 import { PlayerBar } from './player/player-bar';
@@ -29,7 +30,11 @@ export function NoteView({ note }: { note: Note }) {
   const recording = note.recording.value as Recording;
   const isAsking = useSignal(false);
   const isEditing = useSignal(false);
-  const playback = useMemo(() => new Playback(note.client, recording), [note]);
+  const isSharing = useSignal(false);
+  const playback = useMemo(
+    () => new Playback((signal) => note.client.recordings.audioUrl(note.id, { signal }), recording),
+    [note],
+  );
   useEffect(() => () => playback.dispose(), [playback]);
   const ask = () => (isAsking.value = true);
   return (
@@ -38,7 +43,14 @@ export function NoteView({ note }: { note: Note }) {
         title={titleOf(recording)}
         back={BACK}
         hint={<Hint recording={recording} />}
-        actions={<Actions note={note} onAgain={ask} onEdit={() => (isEditing.value = true)} />}
+        actions={
+          <Actions
+            note={note}
+            onAgain={ask}
+            onEdit={() => (isEditing.value = true)}
+            onShare={() => (isSharing.value = true)}
+          />
+        }
       />
       <div class="note-columns">
         <div class="note-main">
@@ -49,6 +61,7 @@ export function NoteView({ note }: { note: Note }) {
         <Details note={note} />
       </div>
       <EditDialog note={note} open={isEditing.value} onClose={() => (isEditing.value = false)} />
+      <ShareDialog id={note.id} open={isSharing.value} onClose={() => (isSharing.value = false)} />
       <AgainDialog note={note} open={isAsking.value} onClose={() => (isAsking.value = false)} />
     </div>
   );
@@ -93,7 +106,12 @@ function Hint({ recording }: { recording: Recording }) {
   );
 }
 
-function Actions({ note, onAgain, onEdit }: Pick<ContentProps, 'note' | 'onAgain'> & { onEdit: () => void }) {
+interface ActionsProps extends Pick<ContentProps, 'note' | 'onAgain'> {
+  onEdit: () => void;
+  onShare: () => void;
+}
+
+function Actions({ note, onAgain, onEdit, onShare }: ActionsProps) {
   const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
   const isWritable = may('recordings:write');
   return (
@@ -103,6 +121,11 @@ function Actions({ note, onAgain, onEdit }: Pick<ContentProps, 'note' | 'onAgain
         {isWritable && (
           <MenuItem icon="edit" onClick={onEdit}>
             Title and tags…
+          </MenuItem>
+        )}
+        {isWritable && (
+          <MenuItem icon="external" onClick={onShare}>
+            Share…
           </MenuItem>
         )}
         {!isUnderWay && isWritable && (

@@ -18,7 +18,7 @@ import { audioDeletedByRetention, AudioDownloadService, CONTENT_TYPES, INVALID_U
 const NO_RECORDING = new NotFoundError('recording');
 const NO_AUDIO = new NotFoundError('audio');
 const EXAMPLE_TAG = '"019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60"';
-const FILE_ERRORS = [
+export const FILE_ERRORS = [
   NO_RECORDING,
   NO_AUDIO,
   audioDeletedByRetention(),
@@ -49,7 +49,7 @@ const PARTIAL: ApiResponseOptions = {
 };
 
 /** What both ways to the audio have in common (RFC 9110 §13, §14). */
-const ApiAudio = (): MethodDecorator =>
+export const ApiAudio = (): MethodDecorator =>
   applyDecorators(
     ApiHeader({
       name: 'Range',

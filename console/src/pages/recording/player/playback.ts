@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Recording, VoiceNotes } from 'vnotes';
+import type { Recording } from 'vnotes';
 
 import { type AudioProblem, PlaybackError, problemOf } from './playback-error';
 
@@ -14,6 +14,12 @@ const MOST_FRUITLESS = 1;
 /** Later than any end: a player that is sent there finds out how long the audio is. */
 const FAR_AWAY_SECONDS = 1e7;
 const LONGEST_SEEK_MS = 3000;
+
+/** Where the audio is, and until when. */
+export interface AudioUrl {
+  url: string;
+  expires_at: string;
+}
 
 /** Plays the audio of one recording. Its URL is asked for at the first play, and again when it has ended. */
 export class Playback {
@@ -48,8 +54,8 @@ export class Playback {
   onSeek: (time: number) => void = () => undefined;
 
   constructor(
-    private readonly client: VoiceNotes,
-    private readonly recording: Pick<Recording, 'id' | 'duration_seconds' | 'audio_format'>,
+    private readonly findAudio: (signal: AbortSignal) => Promise<AudioUrl>,
+    private readonly recording: Pick<Recording, 'duration_seconds' | 'audio_format'>,
   ) {
     this.audio.preload = 'auto';
     this.duration.value = recording.duration_seconds;
@@ -148,7 +154,7 @@ export class Playback {
   private async renew(): Promise<void> {
     this.pending = this.time;
     this.renewedAt = this.pending;
-    const { url, expires_at } = await this.client.recordings.audioUrl(this.recording.id, { signal: this.ended.signal });
+    const { url, expires_at } = await this.findAudio(this.ended.signal);
     this.url = url;
     this.expiresAt = Date.parse(expires_at);
     this.audio.src = url;

@@ -13,7 +13,7 @@ import './transcript.css';
 
 interface TranscriptProps {
   reading: Reading;
-  naming: SpeakerNaming;
+  naming: Pick<SpeakerNaming, 'personOf'>;
   language: string;
 }
 
@@ -94,7 +94,10 @@ function Paragraph({ block, index, reading, naming }: ParagraphProps) {
 }
 
 /** Who says it, or on which channel of a call. */
-function sideOf({ channel, speaker }: Block, naming: SpeakerNaming): { title: string; class: string } | null {
+function sideOf(
+  { channel, speaker }: Block,
+  naming: TranscriptProps['naming'],
+): { title: string; class: string } | null {
   if (speaker !== null) {
     const { title, colour } = naming.personOf(speaker);
     return { title, class: `is-speaker-${colour}` };
