@@ -58,6 +58,7 @@ describe('Addresses of API keys (D95)', () => {
       webhook_id: keyId,
       delivery_id: keyId,
       recording_id: keyId,
+      share_id: keyId,
       user_id: 'user-1',
     };
     for (const operation of OPERATIONS) {

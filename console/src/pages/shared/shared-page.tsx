@@ -11,6 +11,7 @@ import { useSubmit } from '../../forms/use-submit';
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
 import { baseUrl } from '../../session/session';
+import '../../layout/layout.css';
 import { readShareLink } from './share-link';
 import { SharedNote } from './shared-note';
 import './shared.css';
