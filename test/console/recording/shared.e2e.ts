@@ -40,7 +40,9 @@ describe('a shared recording', () => {
     const other = await openLink(`${link}&t=2`);
     await other.locator('.word').first().waitFor();
     expect(await other.locator('h1').textContent()).toBe('north gate.wav');
-    expect((await other.locator('.transcript-text').textContent())?.replaceAll(/\s+/g, ' ')).toContain('Two of the boxes');
+    expect((await other.locator('.transcript-text').textContent())?.replaceAll(/\s+/g, ' ')).toContain(
+      'Two of the boxes',
+    );
     await eventually(async () => (await other.locator('.player-time').textContent()) === '0:02');
     await button(other, 'Play').click();
     await button(other, 'Pause').waitFor();
