@@ -97,6 +97,21 @@ describe('errors', () => {
         },
       ],
       [
+        'AddressNotAllowedError',
+        async () => {
+          const { body } = await client
+            .post(KEYS, { name: 'A key', allowed_addresses: ['203.0.113.0/24'] })
+            .expect(201);
+          const pair = {
+            'X-Service-API-Key': body.api_key as string,
+            'X-Service-API-Secret': body.api_secret as string,
+          };
+          const elsewhere = { ...pair, 'X-Forwarded-For': '198.51.100.250' };
+          const answer = await request(service.url).get('/v1/account').set(elsewhere);
+          return [answer, { address: '198.51.100.250' }];
+        },
+      ],
+      [
         'ValidationError',
         async () => {
           const reason = 'must be an integer from 1 to 100';

@@ -60,10 +60,10 @@ describe('shares of a recording (D96)', () => {
     expect(whole.body).toEqual(audio);
     await request(service.url).get(url).set('Range', 'bytes=0-9').expect(206);
     expect(whole.headers['content-disposition']).toMatch(/^inline/);
-    await client.delete(body.uri).expect(204);
+    await client.delete(`/v1/recordings/${id}/shares/${body.id}`).expect(204);
     expectError(await request(service.url).get(url), 'NotFoundError');
     expectError(await open(token), 'NotFoundError');
-    expectError(await client.delete(body.uri), 'NotFoundError');
+    expectError(await client.delete(`/v1/recordings/${id}/shares/${body.id}`), 'NotFoundError');
   });
 
   it('end at their time, with their recording and when the account is suspended', async () => {
@@ -112,7 +112,7 @@ describe('shares of a recording (D96)', () => {
     const { body, token } = await share();
     await stranger.get(`/v1/recordings/${id}/shares`).expect(404);
     await stranger.post(`/v1/recordings/${id}/shares`, {}).expect(404);
-    await stranger.delete(body.uri).expect(404);
+    await stranger.delete(`/v1/recordings/${id}/shares/${body.id}`).expect(404);
     const own = (await stranger.upload(audio).expect(201)).body.id as string;
     await stranger.delete(`/v1/recordings/${own}/shares/${body.id}`).expect(404);
     await open(token).expect(200);

@@ -187,12 +187,7 @@ export const CALLBACK = shapeOf('CallbackView', {
   uri: pathOf('/v1/recordings/', '/callback'),
 });
 
-export const SHARE = shapeOf('ShareView', {
-  uri: like('the path of a share', /^\/v1\/recordings\/[0-9a-f-]{36}\/shares\/[0-9a-f-]{36}$/),
-});
-
 export const CREATED_SHARE = shapeOf('CreatedShareView', {
-  uri: SHARE.uri,
   url: like('the path of a page', /^\/shared#vnsh_[\w-]{43}$/),
 });
 

@@ -71,8 +71,10 @@ export class ShareView {
   recording_id: string;
 
   /** Whether the audio can be heard. */
+  @ApiProperty({ example: true })
   audio: boolean;
 
+  @ApiProperty({ example: false })
   has_password: boolean;
 
   @ApiProperty({ type: String, nullable: true, example: null })
@@ -87,9 +89,6 @@ export class ShareView {
 
   @ApiProperty({ example: '2026-11-21T10:15:00' })
   created_at: string;
-
-  @ApiProperty({ example: `/v1/recordings/${RECORDING_ID}/shares/${EXAMPLE_ID}` })
-  uri: string;
 }
 
 /** The only answer that ever holds the link. */
@@ -161,7 +160,6 @@ export function presentShare(share: Share): ShareView {
     opened_count: share.openedCount,
     last_opened_at: share.lastOpenedAt && resourceTime(share.lastOpenedAt),
     created_at: resourceTime(share.createdAt),
-    uri: `/v1/recordings/${share.recordingId}/shares/${share.id}`,
   };
 }
 
