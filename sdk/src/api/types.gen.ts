@@ -1219,6 +1219,138 @@ export type HoldView = {
     recording_uri: string;
 };
 
+export type ShareView = {
+    id: string;
+    recording_id: string;
+    /**
+     * Whether the audio can be heard.
+     */
+    audio: boolean;
+    has_password: boolean;
+    expires_at: string | null;
+    /**
+     * How often it was opened.
+     */
+    opened_count: number;
+    last_opened_at: string | null;
+    created_at: string;
+};
+
+export type SharePage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    shares: Array<ShareView>;
+};
+
+export type CreateShareDto = {
+    /**
+     * A password that whoever opens the link has to give.
+     */
+    password?: string | null;
+    /**
+     * `true` lets the audio be heard as well.
+     */
+    audio?: boolean;
+    /**
+     * Time at which the link ends, as ISO 8601 with a zone. Without it the link works until it is deleted.
+     */
+    expires_at?: string | null;
+};
+
+export type CreatedShareView = {
+    id: string;
+    recording_id: string;
+    /**
+     * Whether the audio can be heard.
+     */
+    audio: boolean;
+    has_password: boolean;
+    expires_at: string | null;
+    /**
+     * How often it was opened.
+     */
+    opened_count: number;
+    last_opened_at: string | null;
+    created_at: string;
+    /**
+     * Path of the page, below the address of this service.
+     */
+    url: string;
+    code: 'SHARE_CREATED';
+};
+
+export type OpenShareDto = {
+    /**
+     * What follows `#` in the link.
+     */
+    token: string;
+    /**
+     * The password, if the link has one.
+     */
+    password?: string | null;
+};
+
+export type SharedRecordingView = {
+    /**
+     * Null without one.
+     */
+    title: string | null;
+    original_filename: string;
+    audio_format: 'webm' | 'mp3' | 'ogg' | 'wav' | 'm4a' | 'aac' | 'flac' | 'amr';
+    status: 'processing' | 'transcribed' | 'failed';
+    duration_seconds: number;
+    created_at: string;
+    /**
+     * Null unless it is transcribed.
+     */
+    text: string | null;
+    /**
+     * JSON text, as transcriptions have it.
+     */
+    words: string | null;
+    language: string | null;
+    /**
+     * Names of speakers by their labels.
+     */
+    speaker_names: {
+        [key: string]: string;
+    };
+    /**
+     * Path of the audio, below the address of this service; null if the link does not include it, or it was deleted.
+     */
+    audio_url: string | null;
+    /**
+     * When `audio_url` ends.
+     */
+    audio_url_expires_at: string | null;
+};
+
 export type TranscriptionView = {
     id: string;
     recording_id: string;
@@ -4267,6 +4399,326 @@ export type HoldsHoldResponses = {
 };
 
 export type HoldsHoldResponse = HoldsHoldResponses[keyof HoldsHoldResponses];
+
+export type SharesListData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/recordings/{recording_id}/shares';
+};
+
+export type SharesListErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SharesListError = SharesListErrors[keyof SharesListErrors];
+
+export type SharesListResponses = {
+    /**
+     * OK
+     */
+    200: SharePage;
+};
+
+export type SharesListResponse = SharesListResponses[keyof SharesListResponses];
+
+export type SharesCreateData = {
+    body: CreateShareDto;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/shares';
+};
+
+export type SharesCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SharesCreateError = SharesCreateErrors[keyof SharesCreateErrors];
+
+export type SharesCreateResponses = {
+    /**
+     * Created
+     */
+    201: CreatedShareView;
+};
+
+export type SharesCreateResponse = SharesCreateResponses[keyof SharesCreateResponses];
+
+export type SharesDeleteData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the recording.
+         */
+        recording_id: string;
+        /**
+         * Identifier of the share.
+         */
+        share_id: string;
+    };
+    query?: never;
+    url: '/v1/recordings/{recording_id}/shares/{share_id}';
+};
+
+export type SharesDeleteErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SharesDeleteError = SharesDeleteErrors[keyof SharesDeleteErrors];
+
+export type SharesDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type SharesDeleteResponse = SharesDeleteResponses[keyof SharesDeleteResponses];
+
+export type SharedRecordingsOpenData = {
+    body: OpenShareDto;
+    path?: never;
+    query?: never;
+    url: '/v1/shares/open';
+};
+
+export type SharedRecordingsOpenErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SharedRecordingsOpenError = SharedRecordingsOpenErrors[keyof SharedRecordingsOpenErrors];
+
+export type SharedRecordingsOpenResponses = {
+    /**
+     * OK
+     */
+    200: SharedRecordingView;
+};
+
+export type SharedRecordingsOpenResponse = SharedRecordingsOpenResponses[keyof SharedRecordingsOpenResponses];
+
+export type SharedRecordingsPlayData = {
+    body?: never;
+    headers?: {
+        /**
+         * Ranges of bytes, at most 16.
+         */
+        Range?: string;
+        /**
+         * Sends the range only if the audio is this one.
+         */
+        'If-Range'?: string;
+        /**
+         * Sends nothing if the audio is this one.
+         */
+        'If-None-Match'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Signature of the URL.
+         */
+        token: string;
+    };
+    url: '/v1/shares/audio';
+};
+
+export type SharedRecordingsPlayErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `PreconditionFailedError`
+     */
+    412: ErrorResponse;
+    /**
+     * `RangeNotSatisfiableError`
+     */
+    416: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SharedRecordingsPlayError = SharedRecordingsPlayErrors[keyof SharedRecordingsPlayErrors];
+
+export type SharedRecordingsPlayResponses = {
+    /**
+     * The audio as it was uploaded.
+     */
+    200: Blob | File;
+    /**
+     * The requested range; several ranges as `multipart/byteranges`.
+     */
+    206: Blob | File;
+};
+
+export type SharedRecordingsPlayResponse = SharedRecordingsPlayResponses[keyof SharedRecordingsPlayResponses];
 
 export type CorrectionsRemoveData = {
     body?: never;

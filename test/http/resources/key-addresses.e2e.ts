@@ -54,15 +54,7 @@ describe('Addresses of API keys (D95)', () => {
   it('holds for every operation', async () => {
     const ids = {
       key_id: keyId,
-    const ids = {
-      key_id: keyId,
       token_issuer_id: keyId,
-      webhook_id: keyId,
-      delivery_id: keyId,
-      recording_id: keyId,
-      share_id: keyId,
-      user_id: 'user-1',
-    };
       webhook_id: keyId,
       delivery_id: keyId,
       recording_id: keyId,
