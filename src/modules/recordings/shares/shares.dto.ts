@@ -150,7 +150,7 @@ export class SharedRecordingView {
   audio_url_expires_at: string | null;
 }
 
-export function presentShare(share: Share): ShareView {
+function presentShare(share: Share): ShareView {
   return {
     id: share.id,
     recording_id: share.recordingId,
