@@ -33,6 +33,7 @@ const RIGHT: Record<string, string[]> = {
   'PUT /v1/account/speakers': ['null', 'a number'],
   // It removes all names.
   'PUT /v1/recordings/:recording_id/speakers': ['an empty array'],
+  'POST /v1/recordings/:recording_id/shares': ['a boolean'],
   // Both are right values of tags.
   'PATCH /v1/recordings/:recording_id': ['null', 'an object'],
 };
