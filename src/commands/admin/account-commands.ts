@@ -6,7 +6,7 @@ import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { presentAccount } from '../../modules/account/account.presenter.js';
 import { AccountService } from '../../modules/account/account.service.js';
-import { API_KEY_MODES, type ApiKey, type ApiKeyMode } from '../../modules/api-keys/api-key.entity.js';
+import { API_KEY_MODES, type ApiKey, type ApiKeyMode, warningsOf } from '../../modules/api-keys/api-key.entity.js';
 import { presentCreatedApiKey, presentSingleApiKey } from '../../modules/api-keys/api-key.presenter.js';
 import { ApiKeysService, type KeyCreator } from '../../modules/api-keys/api-keys.service.js';
 import type { UsagePeriod } from '../../modules/recordings/usage-counters/usage.service.js';
@@ -193,7 +193,9 @@ export async function listKeys(app: INestApplicationContext, options: { account:
   const { id } = await app.get(AccountService).get(options.account);
   const keys: ApiKey[] = [];
   for (const mode of API_KEY_MODES) keys.push(...(await keysOf(app, id, mode)));
-  return { api_keys: keys.map((key) => presentSingleApiKey(key, { include: 'warnings' })) };
+  const present = (key: ApiKey) =>
+    presentSingleApiKey(key, warningsOf(key).length > 0 ? { include: 'warnings' } : undefined);
+  return { api_keys: keys.map((key) => present(key)) };
 }
 
 async function keysOf(app: INestApplicationContext, accountId: string, mode: ApiKeyMode): Promise<ApiKey[]> {

@@ -194,6 +194,7 @@ describe('the file of a live recording (D91)', () => {
     await expect(live.read(recordingId, 0, audio.length)).resolves.toEqual({
       audio,
       storedBytes: audio.length,
+      nextCut: null,
       ended: true,
     });
     await endWords(recordingId);

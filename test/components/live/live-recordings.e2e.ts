@@ -63,6 +63,7 @@ describe('a live recording, while it is recorded (D91)', () => {
     await expect(live.read(recordingId, 0, 3 * size)).resolves.toEqual({
       audio: all,
       storedBytes: 3 * size,
+      nextCut: null,
       ended: false,
     });
     const middle = await live.read(recordingId, size - 3, size + 7);
@@ -70,6 +71,7 @@ describe('a live recording, while it is recorded (D91)', () => {
     await expect(live.read(recordingId, 3 * size, 10)).resolves.toEqual({
       audio: Buffer.alloc(0),
       storedBytes: 3 * size,
+      nextCut: null,
       ended: false,
     });
   });
@@ -165,6 +167,7 @@ describe('a live recording, while it is recorded (D91)', () => {
     await expect(live.read(recordingId, 0, 10)).resolves.toEqual({
       audio: Buffer.alloc(0),
       storedBytes: 0,
+      nextCut: null,
       ended: true,
     });
     await expect(live.resume(client.accountId, recordingId)).rejects.toMatchObject({ status: 404 });
