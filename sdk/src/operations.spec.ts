@@ -65,11 +65,16 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'DELETE /v1/users/{user_id}': (client) => client.users.erase('user-1'),
 };
 
-/** What players and clients of OpenAI use. */
+/** What players and clients of OpenAI use, and what an account sets up once. */
 const OF_OTHERS = [
   'GET /v1/realtime',
   'GET /v1/recordings/{recording_id}/signed-audio',
   'GET /v1/shares/audio',
+  'GET /v1/account/token-issuers',
+  'POST /v1/account/token-issuers',
+  'GET /v1/account/token-issuers/{token_issuer_id}',
+  'PUT /v1/account/token-issuers/{token_issuer_id}',
+  'DELETE /v1/account/token-issuers/{token_issuer_id}',
   'POST /v1/audio/transcriptions',
   'POST /v1/audio/translations',
   'GET /v1/models',

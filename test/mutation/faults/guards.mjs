@@ -20,8 +20,8 @@ export const guards = [
     faults: [
       [
         'token and key pair may belong to different accounts',
-        '(endUser && endUser.accountId !== accountId)',
-        '(endUser === undefined)',
+        '(token && token.accountId !== accountId)',
+        '(token === undefined)',
       ],
       ['a voided token is accepted', 'grant && this.accessTokens.isGranted(endUser, grant) ? grant : null', 'grant'],
     ],
@@ -77,7 +77,11 @@ export const guards = [
     file: 'src/access/check-access.ts',
     tests: 'test/http/resources/credentials.e2e.ts',
     faults: [
-      ['an access token may do anything', 'if (allowAccessToken) return;', 'if (scope) return;'],
+      [
+        'an access token may do anything',
+        'if (allowAccessToken || (endUserRight && principal.endUserRights.includes(endUserRight))) return;',
+        'if (scope) return;',
+      ],
       ['a suspended account is served', 'if (principal.suspended) throw new AccountSuspendedError();', ''],
     ],
   },
@@ -184,7 +188,13 @@ export const guards = [
     file: 'src/guards/authenticator.service.ts',
     tests: 'test/http/resources/credentials.e2e.ts',
     name: 'is counted|counts what',
-    faults: [['the use of a key is not counted', 'if (caller?.apiKey) this.apiKeys.countUse(caller.apiKey.id);', '']],
+    faults: [
+      [
+        'the use of a key is not counted',
+        'if (caller?.apiKey && caller.principal.refusedAddress === null) this.apiKeys.countUse(caller.apiKey.id);',
+        '',
+      ],
+    ],
   },
   {
     file: 'src/access/credential-versions.service.ts',
