@@ -6,7 +6,7 @@ export const access = [
     faults: [
       [
         'an access token that is not valid is ignored beside a key pair',
-        '    if (token !== null && !endUser) return null;\n',
+        '    if (token !== null && !endUser && !sentToken) return null;\n',
         '',
       ],
     ],
@@ -83,8 +83,8 @@ export const access = [
     faults: [
       [
         'the time of a fresh read is taken after it, so that a version that is out of date is confirmed',
-        '      const asOf = fresh ? await this.versions.readTime() : null;\n      const caller = await this.identify(sent, fresh);\n      if (!caller) return null;\n',
-        '      const caller = await this.identify(sent, fresh);\n      if (!caller) return null;\n      const asOf = fresh ? await this.versions.readTime() : null;\n',
+        '      const asOf = fresh ? await this.versions.readTime() : null;\n      const caller = await this.identify(sent, fresh, address);\n      if (!caller) return null;\n',
+        '      const caller = await this.identify(sent, fresh, address);\n      if (!caller) return null;\n      const asOf = fresh ? await this.versions.readTime() : null;\n',
       ],
     ],
   },
