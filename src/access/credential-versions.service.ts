@@ -86,7 +86,7 @@ export class CredentialVersionsService {
     return result;
   }
 
-  /** For another account that a change has changed, too: resolves as `change`. */
+  /** For a change that was made in another transaction: resolves as `change`. */
   async announce(accountId: string): Promise<void> {
     await this.change(accountId, async () => undefined);
   }

@@ -16,7 +16,10 @@ import { AuthenticatorService } from './authenticator.service.js';
 import { CredentialsGuard, RefusedCredentialsService } from './credentials.guard.js';
 import { OptionsMiddleware } from './options.middleware.js';
 
-/** The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14), then whose recording it is. */
+/**
+ * The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14), and
+ * last whose recording it is (D94).
+ */
 @Module({
   imports: [
     DiscoveryModule,

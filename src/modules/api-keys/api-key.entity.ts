@@ -79,7 +79,7 @@ const DAY_MS = 86_400_000;
 const EXPIRES_SOON_MS = 14 * DAY_MS;
 const UNUSED_MS = 90 * DAY_MS;
 
-/** What whoever keeps the key should see to (D95). None of a key that is not active. */
+/** What needs attention (D95). Nothing of a key that is not active. */
 export function warningsOf(
   key: KeyState & Pick<ApiKey, 'lastUsedAt' | 'createdAt'>,
   now = new Date(),

@@ -133,7 +133,8 @@ type FoundLive = LiveRow & {
 export async function findLive(runner: SqlRunner, accountId: string, recordingId: string): Promise<FoundLive | null> {
   const [row] = await runner.query<FoundLive>(
     `SELECT ${COLUMNS}, r.user_id AS "userId", (SELECT c.at_pauses FROM live_cuts c
-       WHERE c.recording_id = l.recording_id ORDER BY c.byte_offset DESC LIMIT 1) AS "atPauses" FROM live_recordings l JOIN recordings r ON r.id = l.recording_id
+       WHERE c.recording_id = l.recording_id ORDER BY c.byte_offset DESC LIMIT 1) AS "atPauses"
+     FROM live_recordings l JOIN recordings r ON r.id = l.recording_id
      WHERE l.recording_id = $1 AND l.account_id = $2 AND l.assembled_at IS NULL`,
     [recordingId, accountId],
   );

@@ -5,10 +5,10 @@ import { v7 as uuidv7 } from 'uuid';
 import { raiseCredentialVersion } from '../../access/accounts.queries.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { Env } from '../../platform/config/env.js';
-import type { Tx } from '../../platform/database/database.service.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
-import { lockInserts } from '../../platform/database/locks.js';
-import { InvalidRequestError, LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
+import { insertWithinLimit } from '../../platform/database/locks.js';
+import { InvalidRequestError, NotFoundError } from '../../platform/errors/errors.js';
 import { AllowedNetworks, checkOutgoingUrl } from '../../platform/http/outgoing/address-rules.js';
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
 import { knownMembers } from './public-keys.js';
@@ -23,6 +23,7 @@ export class TokenIssuersService {
 
   constructor(
     @InjectRepository(TokenIssuer) private readonly issuers: Repository<TokenIssuer>,
+    private readonly database: DatabaseService,
     private readonly versions: CredentialVersionsService,
     env: Env,
   ) {
@@ -39,12 +40,13 @@ export class TokenIssuersService {
       createdAt: now,
       updatedAt: now,
     });
-    await this.change(accountId, async (tx) => {
-      await lockInserts(tx, TokenIssuer, accountId);
-      if ((await tx.manager.countBy(TokenIssuer, { accountId })) >= MAX_ISSUERS)
-        throw new LimitExceededError('token issuers', MAX_ISSUERS);
-      await tx.manager.insert(TokenIssuer, issuer);
+    await insertWithinLimit(this.database, TokenIssuer, issuer, {
+      maximum: MAX_ISSUERS,
+      what: 'token issuers',
+      counted: { accountId },
+      prepare: (tx) => raiseCredentialVersion(tx, accountId),
     });
+    await this.versions.announce(accountId);
     return issuer;
   }
 

@@ -150,7 +150,7 @@ function readTranscription(read: EnvReader) {
     liveEngine: read.text('LIVE_ENGINE') ?? 'auto',
     /** Path of the streaming model of the engine `sherpa`, or its name in the folder of models; null: the one selected there. */
     liveModel: read.text('LIVE_MODEL'),
-    /** Live recordings whose words a transcriber recognises at once; null: four for each core. */
+    /** Live recordings whose words a transcriber recognises at once; null: three for each core. */
     liveSessions: read.optionalInteger('LIVE_SESSIONS', 0, 1000),
     ...readModels(read),
     /** Path of the model of the engine `sherpa`, or its name in that folder; null: the one that was selected there. */

@@ -25,7 +25,7 @@ describe('shares of a recording (D96)', () => {
   const open = (token: string, password?: string) =>
     request(service.url).post('/v1/shares/open').send({ token, password });
 
-  it('show the text to whoever has the link, and count how often they are opened', async () => {
+  it('show the text to anybody who has the link, and count how often they are opened', async () => {
     const { body, token } = await share();
     expect(body).toMatchObject({ recording_id: id, audio: false, has_password: false, expires_at: null });
     expect(body).toMatchObject({ opened_count: 0, last_opened_at: null, code: 'SHARE_CREATED' });

@@ -122,8 +122,7 @@ export class RequestBuilder {
     const example = operation.parameters.find(({ name }) => name === 'token')?.schema.example;
     if (!isSigned(operation) || !query.some(([, value]) => value === example)) return query;
     if (operation.path.endsWith('/shares/audio')) {
-      const { url: link } = await this.share(owner);
-      const { body } = await owner.post('/v1/shares/open', { token: link.slice(link.indexOf('#') + 1) }).expect(200);
+      const { body } = await owner.post('/v1/shares/open', { token: await this.shareToken(owner) }).expect(200);
       const signature = new URL(body.audio_url as string, this.service.url).searchParams.get('token') ?? '';
       return query.map(([name, value]) => [name, value === example ? signature : value]);
     }
@@ -141,8 +140,7 @@ export class RequestBuilder {
   ): Promise<Plan['body']> {
     if (body?.kind !== 'json') return body;
     if (operation.path.endsWith('/shares/open')) {
-      const { url } = await this.share(owner);
-      return { ...body, text: body.text.replace(/vnsh_[\w-]{43}(?=")/, url.slice(url.indexOf('#') + 1)) };
+      return { ...body, text: body.text.replace(/vnsh_[\w-]{43}(?=")/, await this.shareToken(owner)) };
     }
     if (!operation.path.endsWith('/sign-in-codes/exchange')) return body;
     const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };
@@ -150,9 +148,10 @@ export class RequestBuilder {
   }
 
   /** Of a recording of its own, with its audio. */
-  private async share(owner: ApiClient): Promise<{ url: string }> {
+  private async shareToken(owner: ApiClient): Promise<string> {
     const recordingId = await this.create(owner, 'recording_id');
-    return (await owner.post(`/v1/recordings/${recordingId}/shares`, { audio: true }).expect(201)).body;
+    const { body } = await owner.post(`/v1/recordings/${recordingId}/shares`, { audio: true }).expect(201);
+    return (body.url as string).slice('/shared#'.length);
   }
 
   private async kept(rows: Map<string, string>, key: string, make: () => Promise<string>): Promise<string> {

@@ -122,9 +122,7 @@ export async function insertLiveFinal(runner: SqlRunner, held: Held, final: Live
   return rows.length > 0;
 }
 
-/**
- * Notes why words are missing, which go on. @returns whether that is new, and the lease still held.
- */
+/** Notes why words are missing; others follow. @returns whether that is new, and the lease still held. */
 export async function noteLiveProblem(
   runner: SqlRunner,
   { recordingId, leaseToken }: Held,
@@ -138,14 +136,18 @@ export async function noteLiveProblem(
   return rows.length > 0;
 }
 
-/** No words follow. @param problem why there are none, for the client; null: as it was noted. SQL as above. @returns as `insertLiveFinal`. */
+/**
+ * No words follow. SQL as above.
+ * @param problem why there are none, for the client; null: as it was noted. @returns as `insertLiveFinal`.
+ */
 export async function endLiveWords(
   runner: SqlRunner,
   { recordingId, leaseToken }: Held,
   problem: string | null,
 ): Promise<boolean> {
   const rows = await runner.query(
-    `UPDATE live_recordings SET words_ended_at = now(), words_problem = coalesce($3, words_problem), lease_token = NULL, lease_until = NULL
+    `UPDATE live_recordings SET words_ended_at = now(), words_problem = coalesce($3, words_problem),
+       lease_token = NULL, lease_until = NULL
      WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
     [recordingId, leaseToken, problem],
   );

@@ -46,6 +46,18 @@ describe('AudioUrlsService (D41)', () => {
     });
   });
 
+  it('signs for a share until that ends, 12 hours at most, and neither kind is the other', async () => {
+    const { token, expiresAt } = await urls.signShare('share', null);
+    expect(expiresAt.getTime()).toBe((NOW_SECONDS + 12 * 3600) * 1000);
+    expect((await urls.signShare('share', new Date(NOW.getTime() + 60_000))).expiresAt.getTime()).toBe(
+      (NOW_SECONDS + 60) * 1000,
+    );
+    expect([await urls.verifyShare(token), await urls.verify(token)]).toEqual(['share', null]);
+    expect(await urls.verifyShare((await urls.sign(GRANT, null)).token)).toBeNull();
+    jest.setSystemTime(expiresAt);
+    expect(await urls.verifyShare(token)).toBeNull();
+  });
+
   describe('verify', () => {
     const CLAIMS = {
       iss: 'voice-note-transcription',

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { jwtVerify, SignJWT } from 'jose';
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { SecretsService } from '../../../platform/secrets.service.js';
 
 const ISSUER = 'voice-note-transcription';
-const AUDIENCE = 'audio';
+/** Which of the two a token is for: a key's own URL (D41), or the page of a share (D96). */
+type Audience = 'audio' | 'shared-audio';
 /** Seconds that a URL is valid (D41). */
 const LIFETIME = 300;
+/** The same of a share, which is looked for at each request. */
+const SHARE_LIFETIME = 12 * 3600;
 
 /** What a URL gives access to, and which key made it. */
 export interface AudioGrant {
@@ -29,33 +32,54 @@ export class AudioUrlsService {
 
   /** It expires with the key at the latest. */
   async sign({ accountId, recordingId, keyId }: AudioGrant, keyExpiresAt: Date | null): Promise<SignedAudio> {
-    const now = Math.floor(Date.now() / 1000);
-    const keySeconds = Math.floor((keyExpiresAt?.getTime() ?? Infinity) / 1000);
-    const expiresAt = new Date(Math.min(now + LIFETIME, keySeconds) * 1000);
-    const token = await new SignJWT({ recording: recordingId, key: keyId })
+    const claims = { sub: accountId, recording: recordingId, key: keyId };
+    return await this.signed('audio', claims, endOf(LIFETIME, keyExpiresAt));
+  }
+
+  /** It expires with the share at the latest. */
+  async signShare(shareId: string, shareExpiresAt: Date | null): Promise<SignedAudio> {
+    return await this.signed('shared-audio', { sub: shareId }, endOf(SHARE_LIFETIME, shareExpiresAt));
+  }
+
+  /** Null for a token that is not ours, not meant for this, changed, or expired. */
+  async verify(token: string): Promise<AudioGrant | null> {
+    const { sub, recording, key } = (await this.verified('audio', token)) ?? {};
+    if (sub === undefined || typeof recording !== 'string' || typeof key !== 'string') return null;
+    return { accountId: sub, recordingId: recording, keyId: key };
+  }
+
+  /** The share that a token is for; null as `verify`. */
+  async verifyShare(token: string): Promise<string | null> {
+    return (await this.verified('shared-audio', token))?.sub ?? null;
+  }
+
+  private async signed(audience: Audience, claims: JWTPayload, expiresAt: Date): Promise<SignedAudio> {
+    const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: this.secrets.keyId })
       .setIssuer(ISSUER)
-      .setAudience(AUDIENCE)
-      .setSubject(accountId)
+      .setAudience(audience)
       .setExpirationTime(expiresAt)
       .sign(this.secrets.audioUrlKey);
     return { token, expiresAt };
   }
 
-  /** Null for a token that is not ours, not meant for this, changed, or expired. */
-  async verify(token: string): Promise<AudioGrant | null> {
+  private async verified(audience: Audience, token: string): Promise<JWTPayload | null> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.secrets.audioUrlKeyOf(kid), {
         algorithms: ['HS256'],
         issuer: ISSUER,
-        audience: AUDIENCE,
+        audience,
         requiredClaims: ['sub', 'exp'],
       });
-      const { sub, recording, key } = payload;
-      if (sub === undefined || typeof recording !== 'string' || typeof key !== 'string') return null;
-      return { accountId: sub, recordingId: recording, keyId: key };
+      return payload;
     } catch {
       return null;
     }
   }
+}
+
+/** In whole seconds, as a token tells it. @param latest null: whenever the lifetime ends */
+function endOf(lifetime: number, latest: Date | null): Date {
+  const seconds = Math.min(Date.now() / 1000 + lifetime, (latest?.getTime() ?? Infinity) / 1000);
+  return new Date(Math.floor(seconds) * 1000);
 }

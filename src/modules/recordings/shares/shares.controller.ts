@@ -10,6 +10,7 @@ import { PageQuery } from '../../../platform/http/page.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
 import { ApiAudio, FILE_ERRORS } from '../audio-download/audio-download.controller.js';
 import { AudioDownloadService } from '../audio-download/audio-download.service.js';
+import { AudioUrlsService } from '../audio-download/audio-urls.service.js';
 import { RecordingInclusionsService } from '../recording-inclusions.service.js';
 import {
   CreatedShareView,
@@ -109,6 +110,7 @@ export class SharedRecordingsController {
     private readonly shares: SharesService,
     private readonly inclusions: RecordingInclusionsService,
     private readonly downloads: AudioDownloadService,
+    private readonly audioUrls: AudioUrlsService,
   ) {}
 
   /**
@@ -130,7 +132,10 @@ export class SharedRecordingsController {
   ): Promise<SharedRecordingView> {
     const { share, recording } = await this.shares.open(token, password, address);
     const { transcription = null } = await this.inclusions.load(recording, ['transcription']);
-    const audio = share.includesAudio && !recording.audioDeletedAt ? await this.shares.signAudio(share) : null;
+    const audio =
+      share.includesAudio && !recording.audioDeletedAt
+        ? await this.audioUrls.signShare(share.id, share.expiresAt)
+        : null;
     response.setHeader('Cache-Control', 'private, no-store');
     return presentSharedRecording(recording, transcription as SharedText | null, audio);
   }

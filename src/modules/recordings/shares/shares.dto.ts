@@ -1,15 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AUDIO_FORMAT_NAMES, type AudioFormat } from '../../../platform/audio-formats.js';
-import { IsFutureInstant, IsOmittable, IsText, IsValid } from '../../../platform/http/input/rules.js';
+import { IsBoolean, IsFutureInstant, IsOmittable, IsText } from '../../../platform/http/input/rules.js';
 import { PageFields, pageFields, type PageQuery, type PageResult } from '../../../platform/http/page.js';
 import { creationTime, resourceTime } from '../../../platform/http/timestamps.js';
 import type { Recording } from '../recording.entity.js';
 import type { Share } from './share.entity.js';
-import type { SharedAudio } from './shares.service.js';
-
-const IsBoolean = (): PropertyDecorator =>
-  IsValid('isBoolean', (value) => (typeof value === 'boolean' ? null : 'must be true or false'));
+import type { SignedAudio } from '../audio-download/audio-urls.service.js';
 
 export class CreateShareDto {
   /**
@@ -21,7 +18,7 @@ export class CreateShareDto {
   expires_at?: string | null;
 
   /**
-   * A password that whoever opens the link has to give.
+   * A password, without which the link shows nothing.
    * @example correct horse
    */
   @IsOptional()
@@ -182,7 +179,7 @@ export interface SharedText {
 export function presentSharedRecording(
   recording: Recording,
   transcription: SharedText | null,
-  audio: SharedAudio | null,
+  audio: SignedAudio | null,
 ): SharedRecordingView {
   return {
     title: recording.title,

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { jwtVerify, SignJWT } from 'jose';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { isActiveAccount } from '../../../access/accounts.queries.js';
@@ -11,7 +10,7 @@ import { insertWithinLimit } from '../../../platform/database/locks.js';
 import { AuthenticationError, NotFoundError, RateLimitError } from '../../../platform/errors/errors.js';
 import type { PageQuery, PageResult } from '../../../platform/http/page.js';
 import { TokenBucketStorage } from '../../../platform/rate-limit/token-bucket.storage.js';
-import { SecretsService } from '../../../platform/secrets.service.js';
+import { AudioUrlsService } from '../audio-download/audio-urls.service.js';
 import type { Recording } from '../recording.entity.js';
 import { RecordingsService } from '../recordings.service.js';
 import { hashPassword, isPassword } from './share-password.js';
@@ -22,10 +21,6 @@ export const MAX_SHARES = 100;
 
 const TOKEN_BYTES = 32;
 const TOKEN = /^vnsh_[\w-]{43}$/;
-const ISSUER = 'voice-note-transcription';
-const AUDIENCE = 'shared-audio';
-/** Whether the share still is there is read with each request of a player. */
-const AUDIO_MS = 12 * 3_600_000;
 /** Guesses of the password of one share. */
 const GUESSES_MS = 60_000;
 const GUESSES_OF_ADDRESS = 5;
@@ -58,12 +53,6 @@ export interface SharedRecording {
   recording: Recording;
 }
 
-/** What a player reads the audio of a share with. */
-export interface SharedAudio {
-  token: string;
-  expiresAt: Date;
-}
-
 /** Links with which people without an account read one recording (D96). */
 @Injectable()
 export class SharesService {
@@ -71,7 +60,7 @@ export class SharesService {
     @InjectRepository(Share) private readonly shares: Repository<Share>,
     private readonly database: DatabaseService,
     private readonly recordings: RecordingsService,
-    private readonly secrets: SecretsService,
+    private readonly audioUrls: AudioUrlsService,
     private readonly buckets: TokenBucketStorage,
   ) {}
 
@@ -140,21 +129,9 @@ export class SharesService {
     return { share, recording };
   }
 
-  async signAudio({ id, expiresAt: end }: Share): Promise<SharedAudio> {
-    const expiresAt = new Date(Math.min(Date.now() + AUDIO_MS, end?.getTime() ?? Infinity));
-    const token = await new SignJWT()
-      .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: this.secrets.keyId })
-      .setIssuer(ISSUER)
-      .setAudience(AUDIENCE)
-      .setSubject(id)
-      .setExpirationTime(expiresAt)
-      .sign(this.secrets.audioUrlKey);
-    return { token, expiresAt };
-  }
-
-  /** The recording whose audio a token of `signAudio` is for. @throws ShareNotFoundError */
+  /** The recording whose audio a token of `AudioUrlsService.signShare` is for. @throws ShareNotFoundError */
   async findWithAudio(token: string): Promise<Recording> {
-    const id = await this.verifyAudio(token);
+    const id = await this.audioUrls.verifyShare(token);
     const share = id === null ? null : await this.findUsable({ id });
     if (!share?.includesAudio) throw new ShareNotFoundError();
     return await this.recordingOf(share);
@@ -197,20 +174,6 @@ export class SharesService {
       'UPDATE shares SET opened_count = opened_count + 1, last_opened_at = now() WHERE id = $1',
       [id],
     );
-  }
-
-  private async verifyAudio(token: string): Promise<string | null> {
-    try {
-      const { payload } = await jwtVerify(token, ({ kid }) => this.secrets.audioUrlKeyOf(kid), {
-        algorithms: ['HS256'],
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        requiredClaims: ['sub', 'exp'],
-      });
-      return payload.sub ?? null;
-    } catch {
-      return null;
-    }
   }
 }
 

@@ -197,6 +197,9 @@ export function IsLanguages(): PropertyDecorator {
   );
 }
 
+export const IsBoolean = (): PropertyDecorator =>
+  IsValid('isBoolean', (value) => (typeof value === 'boolean' ? null : 'must be true or false'));
+
 /** A list of networks as CIDRs, none twice. */
 export function IsNetworks(): PropertyDecorator {
   return applyDecorators(
