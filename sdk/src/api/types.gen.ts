@@ -1270,7 +1270,7 @@ export type SharePage = {
 
 export type CreateShareDto = {
     /**
-     * A password that whoever opens the link has to give.
+     * A password, without which the link shows nothing.
      */
     password?: string | null;
     /**
