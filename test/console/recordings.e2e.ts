@@ -301,6 +301,19 @@ describe('the list of recordings in the console', () => {
     await page.getByRole('link', { name: 'note-20.webm' }).waitFor();
     await page.waitForFunction(() => scrollY > 500);
     await button(page, 'Transcribed').and(page.locator('[aria-pressed=true]')).waitFor();
+
+    // The console keeps one list: now this one has to be asked for again.
+    await page.getByRole('link', { name: 'note-20.webm' }).click();
+    await heading(page, 'note-20.webm').waitFor();
+    await page.getByRole('link', { name: 'Recordings' }).first().click();
+    await row(page, 'note-60.webm').waitFor();
+    await page.goBack();
+    await heading(page, 'note-20.webm').waitFor();
+    const release = await hold(page, '**/v1/recordings?*');
+    await page.goBack();
+    await page.getByText('Loading recordings…').waitFor({ state: 'attached' });
+    release();
+    await page.waitForFunction(() => scrollY > 500);
   });
 });
 

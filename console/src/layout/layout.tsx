@@ -14,6 +14,7 @@ import { Menu } from './menu';
 import { NavLinks } from './nav-links';
 import { TAB_PAGES } from './pages';
 import { Rail } from './rail';
+import { scrollWhenLoaded } from './scrolling';
 import { ShortcutHelp } from './shortcut-help';
 import { SignOutDialogs } from './sign-out';
 import { ThrottleNotice } from './throttle-notice';
@@ -68,10 +69,11 @@ function useFocusOnNavigation(): void {
     const isFirst = navigations.peek() === 0;
     const before = heading.current;
     const end = isFirst ? () => undefined : focusNextHeading(before);
-    if (!isFirst) scrollTo(0, arrivalScroll());
+    const endScroll = isFirst ? () => undefined : scrollWhenLoaded(arrivalScroll());
     return () => {
       heading.current = document.querySelector('#main h1');
       end();
+      endScroll();
     };
   }, [path]);
 }

@@ -31,6 +31,9 @@ afterEach(async () => {
 
 const waiting = async (): Promise<string[]> => (await queue.getWaiting()).map(({ data }) => data.id).toSorted();
 
+/** Their sockets, since ioredis may call a connection ready after it was closed. */
+const areClosed = (): boolean => queue['connections'].every((connection) => connection['stream'].destroyed);
+
 /** Takes the jobs that wait. @returns them in the order in which they were taken. */
 async function takeAll(fail: (id: string) => boolean = () => false): Promise<string[]> {
   const taken: string[] = [];
@@ -159,7 +162,7 @@ describe('a queue', () => {
     void queue.process(async () => undefined);
     await eventually(() => queue['connections'].length === 3);
     await queue.onApplicationShutdown();
-    await eventually(() => queue['connections'].every(({ status }) => status === 'end'));
+    await eventually(areClosed);
 
     jest.spyOn(queue, 'close').mockReturnValue(new Promise(() => undefined));
     const startedAt = performance.now();
@@ -167,5 +170,14 @@ describe('a queue', () => {
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(900);
     expect(tookMs).toBeLessThan(20_000);
+  });
+
+  it('closes all its connections when Redis is slow, too', async () => {
+    void queue.process(async () => undefined);
+    await eventually(() => queue['connections'].length === 3);
+    await redis.client.call('CLIENT', 'PAUSE', '2500');
+    await queue.onApplicationShutdown();
+    await queue.close();
+    await eventually(areClosed);
   });
 });

@@ -103,10 +103,13 @@ describe('the text of a recording', () => {
     });
     await page.keyboard.type('new words, ');
     await page.keyboard.press('Control+Space');
+    // The position moves before the sound does, and until then the key would start it once more.
+    await exactly(page, 'Pause').waitFor();
     // Playback goes on while a busy machine looks.
     await eventually(async () => (await position()) > 995);
     expect(await position()).toBeLessThan(1060);
     await page.keyboard.press('Control+Space');
+    await exactly(page, 'Play').waitFor();
     await page.keyboard.press('Control+Enter');
     await page.getByText('Correction saved.').waitFor();
     const isSeen = () =>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Recording, Transcription } from 'vnotes';
 
+import { onceMoved } from '../../layout/scrolling';
 import { Editing } from './editing/editing';
 import type { Note } from './note';
 import { type Original, useOriginal } from './editing/use-original';
@@ -122,16 +123,4 @@ function SpeakersProblem({ note }: { note: Note }) {
 function textWords({ text, words }: Transcription, durationSeconds: number): [TextWord[], HeardWord[]] {
   const reported = heardWords(words);
   return [wordsOf(text, reported, durationSeconds), reported];
-}
-
-/** Calls once when the person scrolls, points or types. @returns a function that ends it */
-function onceMoved(moved: () => void): () => void {
-  const ended = new AbortController();
-  const options = { signal: ended.signal, passive: true };
-  const end = () => {
-    ended.abort();
-    moved();
-  };
-  for (const kind of ['wheel', 'touchmove', 'pointerdown', 'keydown']) addEventListener(kind, end, options);
-  return () => ended.abort();
 }
