@@ -1,6 +1,6 @@
 // `npm test`: all checks and tests, with services of its own. `npm test -- test/http/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
-import { check, inSequence, localBin, report, runAgainAlone, runJest, runStaticChecks } from './lib/checks.mjs';
+import { check, inSequence, localBin, report, runJest, runStaticChecks } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
 import { checkOnNode, NODE_24 } from './lib/other-node.mjs';
 import { ROOT } from './lib/paths.mjs';
@@ -16,8 +16,6 @@ const WORKERS = '--maxWorkers=4';
 
 /** Tests that compare a duration with a fixed limit. They run one at a time when nothing else does. */
 const TIMED = String.raw`\.timed\.e2e\.ts$`;
-
-const PROJECTS = ['e2e', 'unit'];
 
 const jestArguments = process.argv.slice(2);
 const startedAt = performance.now();
@@ -60,15 +58,14 @@ async function main() {
 
   const { folder } = services;
   const withFolder = { ...clean, TMPDIR: services.env.TMPDIR };
-  const [checked, tested] = await Promise.all([
+  const outcomes = await Promise.all([
     inSequence(
       () => runStaticChecks(withFolder),
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], withFolder),
     ),
     // In one run, so that the short unit tests come last and no worker waits for another.
-    runJest('Tests', PROJECTS, { env, folder, args: [WORKERS, `--testPathIgnorePatterns=${TIMED}`] }),
-  ]);
-  const outcomes = [...checked, await runAgainAlone(tested, PROJECTS, { env, folder })];
+    runJest('Tests', ['e2e', 'unit'], { env, folder, args: [WORKERS, `--testPathIgnorePatterns=${TIMED}`] }),
+  ]).then((groups) => groups.flat());
   outcomes.push(
     await runJest('Timed tests', ['e2e'], { env, folder, args: ['--runInBand', `--testPathPatterns=${TIMED}`] }),
   );

@@ -5,18 +5,10 @@ import { ROOT } from './paths.mjs';
 import { run } from './processes.mjs';
 import { parallelStep } from './steps.mjs';
 
-/**
- * @typedef {{
- *   label: string, passed: number, failed: number, skipped?: string[], unsteady?: string[], output: string,
- *   failures?: { file: string, names: string[] }[],
- * }} Outcome
- */
+/** @typedef {{ label: string, passed: number, failed: number, skipped?: string[], output: string }} Outcome */
 
 /** A check that hangs is a check that fails. */
 const TIME_LIMIT_MS = 60 * 60_000;
-
-/** If more test files fail than this, it is not for want of CPU. */
-const MAX_FILES_AGAIN = 4;
 
 /** Checks that need no services. They run beside the unit tests: most of them use one core. */
 const STATIC_CHECKS = [
@@ -91,24 +83,8 @@ export function runJest(label, projects, { env, folder, args = [] }) {
     const { passed, failed } = countTests(written, code);
     const skipped = skippedTests(written);
     const detail = `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`;
-    return { label, passed, failed, skipped, failures: failuresOf(written), output: withoutJson(output), detail };
+    return { label, passed, failed, skipped, output: withoutJson(output), detail };
   });
-}
-
-/**
- * Runs the few files that failed once more, alone. Beside others a test may have waited for the CPU; what is wrong fails
- * again. The report names those that passed only then.
- * @param {Outcome} outcome of the run of all @returns {Promise<Outcome>}
- */
-export async function runAgainAlone(outcome, projects, { env, folder }) {
-  const { failures = [], failed } = outcome;
-  if (failed === 0 || failures.length === 0 || failures.length > MAX_FILES_AGAIN) return outcome;
-  console.log(outcome.output.trim());
-  const args = ['--runInBand', '--runTestsByPath', ...failures.map(({ file }) => file)];
-  const again = await runJest('Failed tests, alone', projects, { env, folder, args });
-  if (again.failed > 0) return { ...outcome, failed: again.failed, output: again.output };
-  const unsteady = failures.flatMap(({ names }) => names);
-  return { ...outcome, passed: outcome.passed + failed, failed: 0, unsteady };
 }
 
 /** Prints what failed and what was skipped, then the totals. @returns {number} the exit code */
@@ -117,9 +93,7 @@ export function report(outcomes) {
     console.log(`\n--- ${label} ---\n${output.trim()}`);
   }
   const skipped = outcomes.flatMap((outcome) => outcome.skipped ?? []);
-  if (skipped.length > 0) console.log(`\nSkipped on this machine:\n${listOf(skipped)}`);
-  const unsteady = outcomes.flatMap((outcome) => outcome.unsteady ?? []);
-  if (unsteady.length > 0) console.log(`\nFailed beside others, passed alone:\n${listOf(unsteady)}`);
+  if (skipped.length > 0) console.log(`\nSkipped on this machine:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
   const total = (name) => outcomes.reduce((sum, outcome) => sum + outcome[name], 0);
   console.log(`\n${total('passed')} passed, ${total('failed')} failed`);
   return total('failed') === 0 ? 0 : 1;
@@ -136,17 +110,6 @@ function countTests(results, code) {
   const failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
 }
-
-/** The files with a test that failed, and its full name; the name is the file's where it could not be loaded. */
-function failuresOf(results) {
-  const failed = (results?.testResults ?? []).filter(({ status }) => status === 'failed');
-  return failed.map(({ name, assertionResults }) => {
-    const names = assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
-    return { file: name, names: names.length > 0 ? names : [name] };
-  });
-}
-
-const listOf = (names) => names.map((name) => `  ${name}`).join('\n');
 
 /** The full names of tests that were not run. */
 function skippedTests(results) {
