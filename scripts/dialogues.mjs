@@ -6,6 +6,8 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { wavHeader } from './lib/wav.mjs';
+
 const RATE = 16_000;
 const SPEECH = fileURLToPath(new URL('../test/fixtures/speech', import.meta.url));
 const ASTERISK = '/usr/share/asterisk/sounds';
@@ -82,27 +84,13 @@ function write(name, turns) {
       mixed[from + at] = Math.max(-32_768, Math.min(32_767, mixed[from + at] + sample));
     });
   }
-  writeFileSync(path.join(folder, `${name}.wav`), Buffer.concat([header(mixed.byteLength), Buffer.from(mixed.buffer)]));
+  writeFileSync(
+    path.join(folder, `${name}.wav`),
+    Buffer.concat([wavHeader(mixed.byteLength, RATE), Buffer.from(mixed.buffer)]),
+  );
   const lines = turns.map(({ speaker, start, samples }) => {
     const times = `${start.toFixed(3)} ${(samples.length / RATE).toFixed(3)}`;
     return `SPEAKER ${name} 1 ${times} <NA> <NA> ${speaker} <NA> <NA>\n`;
   });
   writeFileSync(path.join(folder, `${name}.rttm`), lines.join(''));
-}
-
-function header(bytes) {
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0);
-  head.writeUInt32LE(36 + bytes, 4);
-  head.write('WAVEfmt ', 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(RATE, 24);
-  head.writeUInt32LE(2 * RATE, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(bytes, 40);
-  return head;
 }

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 
 import { findTestBrowser } from '../../scripts/lib/system-packages.mjs';
+import { wavHeader } from '../../scripts/lib/wav.mjs';
 import { BYTES_PER_SECOND, distribution, pause, samplesOf, storedFinals } from './lib/live.mjs';
 import { Stage } from './lib/stage.mjs';
 
@@ -110,22 +111,4 @@ function delaysOf(finals, startedAt, shown) {
       const state = states.find((each) => each.words[index] === word);
       return state ? [(state.at - startedAt) / 1000 - end] : [];
     });
-}
-
-/** Of 16 kHz, mono, 16 bit. */
-function wavHeader(bytes) {
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0);
-  header.writeUInt32LE(36 + bytes, 4);
-  header.write('WAVEfmt ', 8);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(16_000, 24);
-  header.writeUInt32LE(BYTES_PER_SECOND, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data', 36);
-  header.writeUInt32LE(bytes, 40);
-  return header;
 }

@@ -4,15 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { WebSocket } from 'ws';
 
+import { WAV_HEADER_BYTES } from '../../../scripts/lib/wav.mjs';
+
 export const BYTES_PER_SECOND = 32_000;
 export const PART_SECONDS = 0.1;
-const HEADER_BYTES = 44;
 /** Of a word in a partial text and in the final one. */
 const SAME_PLACE_SECONDS = 0.3;
 const CHANNEL = /^signal:\d+:live-words:(.+)$/;
 
 /** Samples of a WAV of 16 kHz, mono. */
-export const samplesOf = (file) => readFileSync(file).subarray(HEADER_BYTES);
+export const samplesOf = (file) => readFileSync(file).subarray(WAV_HEADER_BYTES);
 
 export const pause = (seconds) => Buffer.alloc(Math.round(seconds * 16_000) * 2);
 

@@ -1,5 +1,7 @@
 import { request } from 'undici';
 
+import { WAV_HEADER_BYTES, wavHeader } from '../../../scripts/lib/wav.mjs';
+
 const BOUNDARY = 'bench-boundary-5c1e';
 
 /** A multipart body with one file. */
@@ -29,18 +31,6 @@ export async function inParallel(count, width, work) {
 
 /** WAV of silence with a faint tone of noise, 16 kHz mono: about 32,000 bytes a second. */
 export function wavOf(bytes) {
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0);
-  header.writeUInt32LE(bytes - 8, 4);
-  header.write('WAVEfmt ', 8);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(16_000, 24);
-  header.writeUInt32LE(32_000, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data', 36);
-  header.writeUInt32LE(bytes - 44, 40);
-  return Buffer.concat([header, Buffer.alloc(bytes - 44)]);
+  const samples = bytes - WAV_HEADER_BYTES;
+  return Buffer.concat([wavHeader(samples), Buffer.alloc(samples)]);
 }
