@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { transcribe, upload } from '../support/state/recording-states.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
 import { go, useConsole } from '../support/browser/browser.js';
 import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
@@ -28,6 +29,48 @@ describe('the frame of the console', () => {
     await page.goBack();
     await title(page, 'Errors').waitFor();
     await page.waitForFunction(() => document.activeElement?.textContent === 'Errors');
+  });
+
+  it('has a palette of pages, actions and recordings, by Ctrl K', async () => {
+    const id = await upload(tested.account, { title: 'Budget of Zürich' });
+    await transcribe(service, id);
+    const page = await tested.open();
+    await title(page, 'Recordings').waitFor();
+    const palette = page.getByRole('dialog', { name: 'Go to' });
+    const options = palette.getByRole('option');
+    const field = palette.getByRole('combobox');
+    const opener = links(page).getByRole('button', { name: 'Go to' });
+    await opener.focus();
+    await page.keyboard.press('Control+K');
+    await palette.waitFor();
+    await palette.getByRole('option', { name: 'Show keyboard shortcuts' }).waitFor();
+    await expectGoodEverywhere(page, 'frame-palette');
+    await page.keyboard.press('Control+K');
+    await palette.waitFor({ state: 'detached' });
+    expect(await focusedText(page)).toContain('Go to');
+
+    await page.keyboard.press('Control+K');
+    await field.waitFor();
+    await page.keyboard.type('web');
+    expect(await options.allTextContents()).toEqual(['Webhooks']);
+    await page.keyboard.press('Enter');
+    await title(page, 'Webhooks').waitFor();
+
+    await page.keyboard.press('Control+K');
+    await field.fill('zurich');
+    await palette.getByRole('option', { name: 'Budget of Zürich' }).waitFor();
+    await page.keyboard.press('Enter');
+    await title(page, 'Budget of Zürich').waitFor();
+    expect(page.url()).toContain(id);
+
+    await opener.click();
+    await field.fill('zzzz');
+    await palette.getByText('Nothing has these words.').waitFor();
+    await field.fill('shortcuts');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   });
 
   it('has a bar of tabs and a menu on a small screen', async () => {

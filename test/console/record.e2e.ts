@@ -169,8 +169,16 @@ describe('recording in the console', () => {
     const page = await tested.open({ route: '/record', theme: 'dark' });
     await start(page);
     await go(page, '/');
-    await tray(page).getByText('Recording…', { exact: true }).waitFor();
-    await tray(page).getByRole('link', { name: /^Show/ }).click();
+    const bar = page.getByRole('region', { name: 'Recorder' });
+    await bar.getByText('Recording', { exact: true }).waitFor();
+    expect(await page.title()).toBe('● Recordings · Voice notes');
+    expect(await tray(page).count()).toBe(0);
+    await expectGood(page, 'record-bar-1280-dark');
+    await bar.getByRole('button', { name: 'Pause' }).click();
+    await bar.getByText('Paused', { exact: true }).waitFor();
+    await bar.getByRole('button', { name: 'Resume' }).click();
+    await bar.getByRole('link').click();
+    await page.getByRole('heading', { name: 'Record', level: 1 }).waitFor();
     await recorded(page, 2);
     await go(page, '/');
     await page.getByRole('button', { name: 'Sign out' }).first().click();
@@ -181,6 +189,18 @@ describe('recording in the console', () => {
     await tray(page).getByText('Sent', { exact: true }).waitFor();
     const [recording] = await sent();
     expect(recording?.duration_seconds).toBeGreaterThanOrEqual(1.5);
+  });
+
+  it('is finished and sent from another page', async () => {
+    const page = await tested.open({ route: '/record', width: 390, height: 844 });
+    await start(page);
+    await go(page, '/usage');
+    await recorded(page, 2);
+    await expectGood(page, 'record-bar-390-light');
+    await page.getByRole('button', { name: 'Finish and send' }).click();
+    await eventually(async () => (await sent()).length === 1);
+    await page.getByRole('region', { name: 'Recorder' }).waitFor({ state: 'detached' });
+    expect(await page.title()).not.toContain('●');
   });
 
   it('is told to other tabs in its first second', async () => {

@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 
 import { toast } from '../components/toast';
+import { titleMark } from '../layout/use-page-title';
 import { client } from '../session/session';
 import { captureLock, holdLock } from '../uploads/sending/locks';
 import { LARGEST_FILE_BYTES } from '../uploads/sending/problems';
@@ -8,7 +9,7 @@ import type { Description } from '../uploads/new-note-details';
 import { tellTabs } from '../uploads/sending/tabs';
 import { newItem, type UploadItem } from '../uploads/store/upload-item';
 import { putItem } from '../uploads/store/upload-store';
-import { showItem, viewOf } from '../uploads/upload-list';
+import { recordedHere, showItem, viewOf } from '../uploads/upload-list';
 import { currentOwner, discardItem, enqueueRecording } from '../uploads/uploads';
 import { LiveCapture } from './live/live-capture';
 import { takesLiveWords } from './live/live-choice';
@@ -135,6 +136,7 @@ class Recorder {
     this.session.value = session;
     this.live.value = live;
     this.state.value = 'recording';
+    recordedHere.value = writer.item.id;
     showItem(writer.item, { phase: 'recording' });
     // Other tabs read it from the database, where the first part of the sound would put it otherwise.
     void putItem(writer.item).then(
@@ -164,6 +166,7 @@ class Recorder {
     this.end = () => {};
     this.session.value = null;
     this.live.value = null;
+    recordedHere.value = null;
     this.seconds.value = 0;
     this.state.value = 'idle';
   }
@@ -185,6 +188,18 @@ function limitReached({ writer, watch }: CaptureSession): string | null {
 }
 
 export const recorder = new Recorder();
+
+const TITLE_MARKS: Record<RecorderState, string> = {
+  idle: '',
+  starting: '',
+  recording: '● ',
+  paused: '❚❚ ',
+  saving: '',
+};
+
+effect(() => {
+  titleMark.value = TITLE_MARKS[recorder.state.value];
+});
 
 /** The browser asks whether to leave. The recording would be kept, but it would end. */
 function warnOfLoss(event: BeforeUnloadEvent): void {

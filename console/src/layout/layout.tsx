@@ -8,10 +8,12 @@ import { useShortcut } from '../hooks/use-shortcut';
 import { arrivalScroll, navigate, navigations } from '../routing/hash-location';
 import { UploadTray } from '../uploads/tray/upload-tray';
 import { Brand } from './brand';
+import { CommandPalette } from './command-palette';
 import { focusNextHeading } from './focus-heading';
 import { LiveMark } from './live-mark';
 import { Menu } from './menu';
 import { NavLinks } from './nav-links';
+import { recordingBar } from './page-bars';
 import { TAB_PAGES } from './pages';
 import { Rail } from './rail';
 import { scrollWhenLoaded } from './scrolling';
@@ -22,6 +24,7 @@ import './layout.css';
 
 export function Layout({ children }: { children: ComponentChildren }) {
   useFocusOnNavigation();
+  const RecordingBar = recordingBar.value;
   useShortcut('/', 'Search the recordings', searchRecordings, { isGlobal: true });
   return (
     <div class="layout">
@@ -36,12 +39,14 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <main id="main" tabIndex={-1}>
         <ThrottleNotice />
         <BulkProgressBar />
+        {RecordingBar && <RecordingBar />}
         {children}
         <UploadTray />
       </main>
       <Tabs />
       <Toasts />
       <ShortcutHelp />
+      <CommandPalette />
       <SignOutDialogs />
     </div>
   );

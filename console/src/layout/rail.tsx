@@ -1,6 +1,7 @@
 import { Icon } from '../components/icon';
 import { account } from '../session/account';
 import { Brand } from './brand';
+import { CommandPaletteButton } from './command-palette';
 import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { LiveMark } from './live-mark';
@@ -17,6 +18,7 @@ export function Rail() {
         <Brand />
       </div>
       <nav class="rail-nav" aria-label="Pages">
+        <CommandPaletteButton />
         <NavLinks pages={NOTE_PAGES} />
         <hr />
         <NavLinks pages={ACCOUNT_PAGES} />

@@ -39,6 +39,9 @@ export interface UploadView {
 /** Everything on its way, oldest first, and what has arrived since the page was opened. */
 export const uploads = signal<readonly UploadView[]>([]);
 
+/** What this tab records now: it has a bar of its own. */
+export const recordedHere = signal<string | null>(null);
+
 /** How many have arrived: a list of recordings can watch it. */
 export const arrived = signal(0);
 

@@ -2,6 +2,7 @@ import { useSignalEffect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { Icon } from '../../components/icon';
+import { recordingBar } from '../../layout/page-bars';
 import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
 import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
@@ -9,9 +10,12 @@ import { addFiles } from '../../uploads/uploads';
 import { isNoteValid, noteLanguages, noteSpeakers, noteTags } from './details/note-form';
 import { NoteFields } from './details/note-fields';
 import { RecorderCard } from './recorder-card';
+import { RecordingBar } from './recording-bar';
 import { tagsOf } from './details/tag-rules';
 import { UnsentRecordings } from './unsent-recordings';
 import './record-page.css';
+
+recordingBar.value = RecordingBar;
 
 export default function RecordPage() {
   useFormForFiles();

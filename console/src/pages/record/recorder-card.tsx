@@ -3,17 +3,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { LevelMeter } from '../../capture/level-meter';
 import { recorder } from '../../capture/recorder';
-import { toast } from '../../components/toast';
 import { formatDuration, spokenDuration } from '../../format/duration';
 import { useShortcut } from '../../hooks/use-shortcut';
-import { navigate } from '../../routing/hash-location';
 import { DiscardDialog } from './discard-dialog';
 import { ItemPlayer } from './item-player';
 import { LiveSwitch, LiveText } from './live-text';
 import { MicrophoneSelect, microphoneId } from './microphone-select';
-import { describeNote, isNoteValid, noteTitle } from './details/note-form';
+import { describeNote, isNoteValid } from './details/note-form';
 import { RecorderControls } from './recorder-controls';
 import { RecorderProblems } from './recorder-problems';
+import { sendRecording } from './send-recording';
 import './recorder-card.css';
 
 /** Shorter ones go without a question. */
@@ -43,7 +42,7 @@ export function RecorderCard() {
       <RecorderProblems />
       {recorder.live.value && <LiveText live={recorder.live.value} />}
       {state === 'paused' && session && <ItemPlayer item={session.writer.item} />}
-      <RecorderControls main={main} onStart={start} onSend={() => void send()} onDiscard={discard} />
+      <RecorderControls main={main} onStart={start} onSend={() => void sendRecording()} onDiscard={discard} />
       {(state === 'idle' || state === 'starting') && (
         <>
           <LiveSwitch />
@@ -58,18 +57,6 @@ export function RecorderCard() {
 function start(): void {
   const now = new Date();
   void recorder.start(microphoneId.value, (type) => describeNote(type, now));
-}
-
-async function send(): Promise<void> {
-  if (!isNoteValid.value) {
-    await recorder.pause();
-    toast('Fix the tag, then send the recording.', { tone: 'bad' });
-    document.querySelector<HTMLElement>('.tag-row [aria-invalid]')?.focus();
-    return;
-  }
-  const recordingId = await recorder.finish();
-  noteTitle.value = '';
-  if (recordingId !== null && location.hash === '#/record') navigate(`/recordings/${recordingId}`);
 }
 
 function statusOf(): string {

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter-preact';
 
 import { Icon } from '../../components/icon';
 import { DropTarget } from './drop-target';
-import { hideItem, uploads, type UploadView } from '../upload-list';
+import { hideItem, recordedHere, uploads, type UploadView } from '../upload-list';
 import { UploadRow } from './upload-row';
 import './upload-tray.css';
 
@@ -54,10 +54,11 @@ function isWide(): boolean {
   return matchMedia('(width >= 56rem)').matches;
 }
 
-/** The page for recording shows itself what is recorded and what was interrupted. */
+/** What this tab records has a bar; the page for recording shows itself what was interrupted. */
 function useShown(): readonly UploadView[] {
   const [path] = useLocation();
-  return path === '/record' ? uploads.value.filter(({ phase }) => !OF_RECORD_PAGE.has(phase)) : uploads.value;
+  const others = uploads.value.filter(({ item }) => item.id !== recordedHere.value);
+  return path === '/record' ? others.filter(({ phase }) => !OF_RECORD_PAGE.has(phase)) : others;
 }
 
 function TrayHeader({ summary, open, onToggle }: { summary: string; open: boolean; onToggle: () => void }) {

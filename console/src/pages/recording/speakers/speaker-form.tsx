@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { FormError } from '../../../forms/form-error';
 import { useSubmit } from '../../../forms/use-submit';
@@ -24,7 +24,8 @@ export function SpeakerForm({ person, draft, onType, naming, onClose }: SpeakerF
   const { busy, error, run } = useSubmit();
   const input = useRef<HTMLInputElement>(null);
   const problem = useId();
-  useEffect(() => input.current?.select(), []);
+  // Before the page is shown: what is typed at once belongs to the name.
+  useLayoutEffect(() => input.current?.select(), []);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     void run(async () => {
