@@ -710,7 +710,8 @@ export type RecordingView = {
     processed_at: string | null;
     uri: string;
     /**
-     * Only in a list with `q`: the part of the text around the first match, up to about 200 characters.
+     * Only in a list with `q`: the part of the text around the first match, up to about 200 characters. With
+     * `include=snippet` and no `q` it is the beginning of the text; empty without a text.
      */
     snippet?: string;
     /**
@@ -914,6 +915,12 @@ export type RecordingDetailsView = {
      * With `include=partial`: what is transcribed of a long recording so far. Null before the first part and at the end.
      */
     partial?: PartialTextView | null;
+    /**
+     * With `include=snippet`: the beginning of the text, up to about 200 characters; empty without a text.
+     */
+    snippet?: {
+        [key: string]: unknown;
+    };
     /**
      * With `include=title`: what a client calls it; the name of its file unless it was given a title.
      */
@@ -3525,9 +3532,10 @@ export type RecordingsListData = {
          */
         order?: 'newest' | 'rank';
         /**
-         * `title` adds the title to each recording.
+         * Parts to add to each recording, separated by commas: its `title`, and a `snippet` also without `q`, which is then the
+         * beginning of the text.
          */
-        include?: 'title';
+        include?: string;
         /**
          * Lists only recordings with these tags: `tag.{key}={value}`, once for each key.
          */

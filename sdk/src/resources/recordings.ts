@@ -38,7 +38,9 @@ export interface TranscriptionOptions extends RequestOptions {
 
 /** What else comes with a recording. Null where it has none (yet). */
 export interface RecordingOptions extends RequestOptions {
-  include?: readonly ('transcription' | 'waveform' | 'waiting_for' | 'title' | 'partial' | 'retention')[] | undefined;
+  include?:
+    | readonly ('transcription' | 'waveform' | 'waiting_for' | 'title' | 'snippet' | 'partial' | 'retention')[]
+    | undefined;
 }
 
 /** What a person may change of a recording. What is left out stays. */

@@ -2,7 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { Recording } from './recording.entity.js';
 
 /** What `GET /v1/recordings/{id}?include=` takes: the keys that a part adds to the answer (D54). */
-export const INCLUSIONS = ['transcription', 'waveform', 'waiting_for', 'title', 'partial', 'retention'] as const;
+export const INCLUSIONS = [
+  'transcription',
+  'waveform',
+  'waiting_for',
+  'title',
+  'snippet',
+  'partial',
+  'retention',
+] as const;
 export type Inclusion = (typeof INCLUSIONS)[number];
 
 /** What it answers. */

@@ -4,7 +4,7 @@ import { type PageResult, PageFields, pageFields } from '../../platform/http/pag
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { Inclusion, InclusionValue } from './recording-inclusions.service.js';
 import type { ListedRecording } from './recording-page.queries.js';
-import type { ListRecordingsQuery } from './recordings.dto.js';
+import { inclusionsOf, type ListRecordingsQuery } from './recordings.dto.js';
 import type { SearchPage } from './search/recording-search.service.js';
 import { orderedTags } from './upload/custom-tags.js';
 import {
@@ -240,6 +240,10 @@ export class RecordingDetailsView extends SingleRecordingView {
   @ApiProperty(orNull('PartialTextView'))
   partial?: unknown;
 
+  /** With `include=snippet`: the beginning of the text, up to about 200 characters; empty without a text. */
+  @ApiProperty({ required: false, example: 'The delivery to the north gate is late again, so please call…' })
+  snippet?: unknown;
+
   /** With `include=title`: what a client calls it; the name of its file unless it was given a title. */
   @ApiProperty({ example: 'Call with the north gate' })
   title?: string;
@@ -260,7 +264,8 @@ export class CreatedRecordingView extends SingleRecordingView {
 /** A recording in a list. */
 export class RecordingView extends RecordingFields {
   /**
-   * Only in a list with `q`: the part of the text around the first match, up to about 200 characters.
+   * Only in a list with `q`: the part of the text around the first match, up to about 200 characters. With
+   * `include=snippet` and no `q` it is the beginning of the text; empty without a text.
    * @example …and the delivery to the north gate is late again, so please call…
    */
   snippet?: string;
@@ -337,17 +342,19 @@ export function presentCreatedRecording(recording: Recording): CreatedRecordingV
 
 /** A page with the additional keys of a search (D43). */
 export function presentSearchPage(query: ListRecordingsQuery, found: SearchPage): RecordingPage {
-  const recordings = found.items.map(({ snippet, ...recording }) => {
-    const view = presentListed(recording, query);
-    return snippet === undefined ? view : { ...view, snippet };
-  });
-  return { recordings, ...pageFields('/v1/recordings', query, found), total_is_exact: found.totalIsExact };
+  return { ...presentRecordingPage(query, found), total_is_exact: found.totalIsExact };
 }
 
-export function presentRecordingPage(query: ListRecordingsQuery, found: PageResult<ListedRecording>): RecordingPage {
+export function presentRecordingPage(
+  query: ListRecordingsQuery,
+  found: PageResult<ListedRecording & { snippet?: string }>,
+): RecordingPage {
   const recordings = found.items.map((recording) => presentListed(recording, query));
   return { recordings, ...pageFields('/v1/recordings', query, found) };
 }
 
-const presentListed = (recording: ListedRecording, { include }: ListRecordingsQuery): RecordingView =>
-  include === 'title' ? { ...presentRecording(recording), title: titleOf(recording) } : presentRecording(recording);
+function presentListed(recording: ListedRecording & { snippet?: string }, query: ListRecordingsQuery): RecordingView {
+  const snippet = 'snippet' in recording ? { snippet: recording.snippet } : {};
+  const title = inclusionsOf(query).includes('title') ? { title: titleOf(recording) } : {};
+  return Object.assign(presentRecording(recording), snippet, title);
+}

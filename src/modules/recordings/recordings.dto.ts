@@ -24,6 +24,21 @@ import { checkTitle, MAX_TITLE_LENGTH } from './upload/upload-fields.js';
 
 const TAG = 'tag.';
 
+/** Names with commas between them (D54). */
+function IsInclusions(names: readonly Inclusion[]): PropertyDecorator {
+  const name = `(${names.join('|')})`;
+  const pattern = new RegExp(`^${name}(,${name})*$`);
+  const check = (value: unknown): string | null => {
+    if (Array.isArray(value)) return 'may be given only once, with commas between names';
+    const fits = typeof value === 'string' && pattern.test(value);
+    return fits ? null : `must be names with commas between them, of ${names.join(', ')}`;
+  };
+  return applyDecorators(
+    IsValid('isInclusions', check),
+    ApiProperty({ pattern: pattern.source, example: names.join(',') }),
+  );
+}
+
 @TakesFamily({ prefix: TAG, maximum: MAX_TAGS, check: brokenTagRule })
 export class ListRecordingsQuery extends PageQuery {
   /** Lists only recordings with this status. */
@@ -70,10 +85,13 @@ export class ListRecordingsQuery extends PageQuery {
   @IsFilter(['newest', 'rank'])
   order?: 'newest' | 'rank';
 
-  /** `title` adds the title to each recording. */
+  /**
+   * Parts to add to each recording, separated by commas: its `title`, and a `snippet` also without `q`, which is then the
+   * beginning of the text.
+   */
   @IsOmittable()
-  @IsFilter(['title'])
-  include?: 'title';
+  @IsInclusions(['title', 'snippet'])
+  include?: string;
 }
 
 export const TAG_FILTERS: ApiQueryOptions = {
@@ -103,24 +121,14 @@ export function checkOrder({ q, order }: ListRecordingsQuery): void {
   }
 }
 
-const NAME = `(${INCLUSIONS.join('|')})`;
-const NAMES = new RegExp(`^${NAME}(,${NAME})*$`);
-
-function checkNames(value: unknown): string | null {
-  if (Array.isArray(value)) return 'may be given only once, with commas between names';
-  const fits = typeof value === 'string' && NAMES.test(value);
-  return fits ? null : `must be names with commas between them, of ${INCLUSIONS.join(', ')}`;
-}
-
 export class GetRecordingQuery {
   /** Parts to include, separated by commas. */
   @IsOmittable()
-  @IsValid('isInclusions', checkNames)
-  @ApiProperty({ pattern: NAMES.source, example: INCLUSIONS.join(',') })
+  @IsInclusions(INCLUSIONS)
   include?: string;
 }
 
-export const inclusionsOf = ({ include }: GetRecordingQuery): Inclusion[] => [
+export const inclusionsOf = ({ include }: Pick<GetRecordingQuery, 'include'>): Inclusion[] => [
   ...new Set((include?.split(',') ?? []) as Inclusion[]),
 ];
 

@@ -5,6 +5,7 @@ import type { EventBus } from '../../platform/database/event-bus.js';
 import type { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import type { QuotasService } from './quotas.service.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
+import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import type { RecordingSearchService } from './search/recording-search.service.js';
 import { RecordingsService } from './recordings.service.js';
 
@@ -70,6 +71,7 @@ describe('RecordingsService', () => {
       { emit: later('emit') } as unknown as EventBus,
       { enforce: later('quotas') } as unknown as QuotasService,
       {} as RecordingSearchService,
+      new RecordingInclusionsService(),
     );
   });
 
@@ -169,7 +171,7 @@ describe('RecordingsService.get', () => {
       return rows.filter(({ accountId }) => accountId === 'mine').toReversed();
     };
     const unused = undefined as never;
-    service = new RecordingsService({ prepared } as unknown as DatabaseService, unused, unused, unused, unused);
+    service = new RecordingsService({ prepared } as unknown as DatabaseService, unused, unused, unused, unused, unused);
   });
 
   it('reads what is asked for together with one statement, and answers each in its place', async () => {

@@ -535,7 +535,9 @@ describe('recordings', () => {
       expectInvalid(refused, 'title');
       const merge = await client.patch(path, {}).type('application/merge-patch+json').send('{"title":"x"}');
       expectError(merge, 'MalformedRequestError');
-      expectInvalid(await client.get(`${RECORDINGS}?include=waveform`), 'include');
+      for (const include of ['waveform', '', 'title,', 'title, snippet', 'title&include=snippet']) {
+        expectInvalid(await client.get(`${RECORDINGS}?include=${include}`), 'include');
+      }
       const stranger = await service.account();
       expectError(await stranger.patch(path, { title: 'stolen' }), 'NotFoundError');
       expect((await client.get(`${path}?include=title`).expect(200)).body.title).not.toBe('stolen');
@@ -968,6 +970,46 @@ describe('search of recordings (D43)', () => {
       const plain = await list({});
       expect(plain).not.toHaveProperty('total_is_exact');
       expect(plain.recordings[0]).not.toHaveProperty('snippet');
+    });
+
+    it('have the beginning of the text where it is asked for, and around the match with words', async () => {
+      const text = `${'Words that come before it. '.repeat(20)}The gate is open.`;
+      const long = await note(text, { kind: 'long' });
+      const waiting = await upload(client, { custom_tags: '{"kind":"long"}' });
+      const beginning = `${text.slice(0, 200).replace(/\s\S*$/, '')}…`;
+      const snippetsOf = async (query: Record<string, string>) =>
+        (await list({ ...query, include: 'snippet' })).recordings.map(({ id, snippet }) => [id, snippet]);
+      const both = [
+        [waiting, ''],
+        [long, beginning],
+      ];
+      expect(await snippetsOf({})).toEqual(both);
+      expect(await snippetsOf({ 'tag.kind': 'long' })).toEqual(both);
+      expect(await snippetsOf({ limit: '1', page: '1' })).toEqual(both.slice(1));
+      expect(await snippetsOf({ page: '9' })).toEqual([]);
+      expect(await snippetsOf({ q: 'gate' })).toEqual([[long, expect.stringMatching(/^….* gate is open\.$/)]]);
+
+      const { recordings, ...page } = await list({ include: 'title,snippet', status: 'transcribed' });
+      expect(recordings).toStrictEqual([
+        { ...RECORDING, id: long, status: 'transcribed', title: 'note.wav', snippet: beginning },
+      ]);
+      expect(page).toMatchObject({ uri: expect.stringContaining('&include=title%2Csnippet') });
+      const details = async (id: string) =>
+        (await client.get(`/v1/recordings/${id}?include=snippet`).expect(200)).body as object;
+      expect(await details(long)).toStrictEqual({
+        ...SINGLE_RECORDING,
+        id: long,
+        status: 'transcribed',
+        snippet: beginning,
+      });
+      expect(await details(waiting)).toStrictEqual({ ...SINGLE_RECORDING, id: waiting, snippet: '' });
+
+      const { etag } = (await client.get(`/v1/recordings/${long}/transcription`).expect(200)).headers;
+      const corrected = client.put(`/v1/recordings/${long}/transcription`, { text: 'Corrected.' });
+      await corrected.set('If-Match', etag as string).expect(200);
+      expect(await snippetsOf({ status: 'transcribed' })).toEqual([[long, 'Corrected.']]);
+      const stranger = await service.account();
+      expect((await list({ include: 'snippet' }, stranger)).recordings).toEqual([]);
     });
 
     it('by end user, page by page, with an exact total', async () => {

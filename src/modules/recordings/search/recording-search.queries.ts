@@ -181,6 +181,20 @@ export async function selectSearchedText(runner: SqlRunner, recordingId: string)
   return document?.text ?? null;
 }
 
+/** The first characters of the texts of these recordings. SQL as the statements beside it. @param length in characters */
+export async function selectBeginnings(
+  runner: SqlRunner,
+  accountId: string,
+  recordingIds: readonly string[],
+  length: number,
+): Promise<{ id: string; text: string }[]> {
+  return await runner.prepared(
+    `SELECT recording_id AS id, left(text, $3) AS text FROM search_documents
+     WHERE recording_id = ANY($2) AND account_id = $1 AND text IS NOT NULL`,
+    [accountId, recordingIds, length],
+  );
+}
+
 /** Only one without a text. SQL as the statements beside it. */
 export async function deleteTagDocument(tx: Tx, recordingId: string): Promise<void> {
   await tx.query('DELETE FROM search_documents WHERE recording_id = $1 AND text IS NULL', [recordingId]);

@@ -5,7 +5,7 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { InvalidRequestError, RateLimitError } from '../../../platform/errors/errors.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import type { Recording } from '../recording.entity.js';
-import { type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
+import { inclusionsOf, type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
 import {
   bestStatement,
   deleteTagDocument,
@@ -15,6 +15,7 @@ import {
   matchesStatement,
   MAX_COUNTED,
   newestStatement,
+  selectBeginnings,
   selectMatches,
   selectSearchedText,
   selectTagged,
@@ -24,7 +25,7 @@ import {
 import { SearchBackfillService } from './search-backfill.service.js';
 import { indexQuery, parseQuery, phraseConditions, rankQuery, type SearchQuery } from './search-query.js';
 import { AccountTerms, quoted, type TaggedRecording, tagTerms, textTerms } from './search-terms.js';
-import { snippetOf } from './snippet.js';
+import { beginningOf, MAX_BEGINNING, snippetOf } from './snippet.js';
 
 /** A page of a search. */
 export interface SearchPage {
@@ -79,6 +80,14 @@ export class RecordingSearchService {
     else await writeDocument(tx, recording.id, { terms, folded: null, text: null });
   }
 
+  /** How the texts of these recordings begin, in their order; empty without a text. */
+  async beginnings(accountId: string, recordingIds: readonly string[]): Promise<string[]> {
+    if (recordingIds.length === 0) return [];
+    const found = await selectBeginnings(this.database, accountId, recordingIds, MAX_BEGINNING);
+    const texts = new Map(found.map(({ id, text }) => [id, text]));
+    return recordingIds.map((id) => beginningOf(texts.get(id) ?? ''));
+  }
+
   /**
    * @param query with `q` or tags.
    * @throws InvalidRequestError when `q` breaks a rule, or there are too many matches; RateLimitError when too many
@@ -93,7 +102,7 @@ export class RecordingSearchService {
       ? { items: [], total: 0, hasMore: false }
       : await this.slots.run(accountId, () => this.find(accountId, query, words));
     return {
-      items: await withSnippets(items, words),
+      items: await withSnippets(items, words, inclusionsOf(query).includes('snippet')),
       total: Math.min(total, MAX_COUNTED),
       totalIsExact: total <= MAX_COUNTED && isComplete,
       hasMore,
@@ -156,12 +165,21 @@ async function findBest(tx: Tx, filter: DocumentFilter, rank: string, slice: Sli
   return { items, total, hasMore: Math.min(total, MAX_COUNTED) > slice.offset + slice.limit };
 }
 
-/** Between long transcripts other requests get their turn. */
-async function withSnippets(matches: MatchedRecording[], words: SearchQuery | null): Promise<SearchPage['items']> {
+/** Between long transcripts other requests get their turn. @param hasBeginnings where there are no words */
+async function withSnippets(
+  matches: MatchedRecording[],
+  words: SearchQuery | null,
+  hasBeginnings: boolean,
+): Promise<SearchPage['items']> {
+  if (!words) {
+    return matches.map(({ text, ...recording }) =>
+      hasBeginnings ? { ...recording, snippet: beginningOf(text ?? '') } : recording,
+    );
+  }
   const items: SearchPage['items'] = [];
   let searched = 0;
   for (const { text, ...recording } of matches) {
-    items.push(words ? { ...recording, snippet: snippetOf(text ?? '', words) } : recording);
+    items.push({ ...recording, snippet: snippetOf(text ?? '', words) });
     searched += text?.length ?? 0;
     if (searched > SNIPPET_TURN) {
       searched = 0;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseQuery } from './search-query.js';
-import { snippetOf } from './snippet.js';
+import { beginningOf, MAX_BEGINNING, snippetOf } from './snippet.js';
 
 const before = 'Words that come before it. '.repeat(20);
 const after = ' Words that come after it.'.repeat(20);
@@ -49,4 +49,20 @@ describe('snippetOf', () => {
       }),
     );
   });
+});
+
+describe('beginningOf', () => {
+  it('is the whole of a short text, and ends a long one with a whole word', () => {
+    expect(beginningOf('')).toBe('');
+    expect(beginningOf('Le café.')).toBe('Le café.');
+    expect(beginningOf(before)).toMatch(/^Words that come .* it\. Words.*…$/);
+    expect(beginningOf(before).length).toBeLessThanOrEqual(201);
+  });
+
+  it.each(['abcd '.repeat(99), 'x'.repeat(300), '𝒳'.repeat(300), '東京'.repeat(150)])(
+    'needs no more than the first characters: %s',
+    (text) => {
+      expect(beginningOf([...text].slice(0, MAX_BEGINNING).join(''))).toBe(beginningOf(text));
+    },
+  );
 });

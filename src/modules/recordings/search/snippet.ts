@@ -16,6 +16,12 @@ export function snippetOf(text: string, query: SearchQuery): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end).trim()}${end < text.length ? '…' : ''}`;
 }
 
+/** Characters of a text that its beginning is made of. */
+export const MAX_BEGINNING = MAX_LENGTH + MAX_WORD;
+
+/** As the snippet of a search without words. @param text its first {@link MAX_BEGINNING} characters, or more */
+export const beginningOf = (text: string): string => snippetOf(text.slice(0, MAX_BEGINNING), []);
+
 /** Where in the text; 0 when the query only excludes. */
 function firstMatch(text: string, query: SearchQuery): number {
   const phrases = query.flat().filter(({ isNegative }) => !isNegative);
