@@ -38,8 +38,9 @@ describe('the list of recordings in the console', () => {
 
     const id = await upload(account, { custom_tags: JSON.stringify({ ticket: 'T-1' }) });
     await row(page, 'note.wav').getByText('Processing').waitFor();
-    await transcribe(service, id);
-    await row(page, 'note.wav').getByText('Transcribed').waitFor();
+    await transcribe(service, id, { text: 'The gate is open.' });
+    await row(page, 'note.wav').getByText('The gate is open.').waitFor();
+    expect(await row(page, 'note.wav').getByText('Processing').count()).toBe(0);
     expect(requests.filter((path) => path === '/v1/recordings')).toHaveLength(1);
     expect(requests.filter((path) => path === '/v1/events/stream')).toHaveLength(0);
 
@@ -62,9 +63,9 @@ describe('the list of recordings in the console', () => {
     const arrange = async (opened: Page) => (letThrough = await hold(opened, '**/v1/events/stream*'));
     const page = await open('/', { arrange, expectedProblems: [/ERR_INTERNET_DISCONNECTED/] });
     await row(page, 'note.wav').getByText('Processing').waitFor();
-    await transcribe(service, first);
+    await transcribe(service, first, { text: 'The gate is open.' });
     letThrough();
-    await row(page, 'note.wav').getByText('Transcribed').waitFor();
+    await row(page, 'note.wav').getByText('The gate is open.').waitFor();
 
     await page.context().setOffline(true);
     await page.getByText('Offline', { exact: true }).filter({ visible: true }).waitFor();
@@ -279,6 +280,108 @@ describe('the list of recordings in the console', () => {
     const refused = await open(undefined, { signedInAs: narrow });
     await refused.getByText('It needs the scope recordings:read.').waitFor();
     await expectGoodState(refused, 'recordings-refused');
+  });
+
+  it('shows how each text begins, and filters by a tag or an end user that is clicked', async () => {
+    await seedNotes(service, account, [
+      { text: 'One more thing', tags: { ticket: 'T-2', kind: 'call' }, userId: 'ben' },
+      { text: 'The gate is open. '.repeat(40), tags: { ticket: 'T-1', kind: 'call' }, userId: 'anna' },
+      { text: 'Nobody is there', tags: { ticket: 'T-1' } },
+      { status: 'failed' },
+    ]);
+    const page = await open();
+    await row(page, 'note-4.webm').getByText('Failed').waitFor();
+    await row(page, 'note-2.webm')
+      .getByText(/^The gate is open\. .*…$/)
+      .waitFor();
+    expect(await page.getByText('Transcribed', { exact: true }).count()).toBe(1);
+    await expectGoodEverywhere(page, 'recordings-rows');
+    await row(page, 'note-3.webm').getByRole('button', { name: 'ticket T-1' }).click();
+    await page.getByText('2 recordings').first().waitFor();
+    await row(page, 'note-2.webm').getByRole('button', { name: 'kind call' }).click();
+    await page.getByText('1 recording', { exact: true }).first().waitFor();
+    await button(page, 'Remove filter ticket: T-1').click();
+    await page.getByText('2 recordings').first().waitFor();
+    await row(page, 'note-1.webm').getByRole('button', { name: 'End user ben' }).click();
+    await page.waitForURL(/user=ben/);
+    await row(page, 'One more thing').waitFor();
+    await page.getByText('1 recording', { exact: true }).first().waitFor();
+  });
+
+  it('keeps what is shown until there is something else, and says nothing of it meanwhile', async () => {
+    await seedNotes(service, account, [{ text: 'The gate is open' }, { text: 'The door is closed' }]);
+    const page = await open();
+    await row(page, 'The gate is open').waitFor();
+    const held = await hold(page, '**/v1/recordings?*');
+    await page.getByRole('searchbox').fill('gat');
+    await page.locator('[aria-busy=true]').waitFor();
+    expect(await page.getByText('2 recordings', { exact: true }).count()).toBeGreaterThan(0);
+    expect(await rows(page).count()).toBe(2);
+    expect(await page.locator('mark').count()).toBe(0);
+    held();
+    await page.locator('mark', { hasText: 'gate' }).waitFor();
+    await page.getByText('1 result', { exact: true }).first().waitFor();
+
+    await page.getByRole('searchbox').fill('nowhere');
+    await heading(page, 'No matching recordings').waitFor();
+    await page.unrouteAll();
+    const heldAgain = await hold(page, '**/v1/recordings?*');
+    const asked = page.waitForRequest('**/v1/recordings?*');
+    await page.getByRole('searchbox').fill('');
+    await asked;
+    await heading(page, 'No matching recordings').waitFor();
+    expect(await heading(page, 'Your first voice note').count()).toBe(0);
+    heldAgain();
+    await row(page, 'The gate is open').waitFor();
+  });
+
+  it('opens a note at what was found in it', async () => {
+    const before = 'It is translated. '.repeat(120);
+    const id = await upload(account);
+    await transcribe(service, id, { text: `${before}The delivery is late again. ${before}` });
+    const page = await open('/?q=late');
+    await page.locator('mark', { hasText: 'late' }).waitFor();
+    await page.getByRole('link', { name: 'note.wav' }).click();
+    await page.getByText('121 of', { exact: false }).waitFor();
+    expect(await page.getByRole('searchbox').inputValue()).toBe('late');
+    const word = page.locator('.word', { hasText: /^late$/ });
+    await page.waitForFunction(
+      (element) => {
+        const { top, bottom } = (element as Element).getBoundingClientRect();
+        return top > 0 && bottom < innerHeight;
+      },
+      await word.elementHandle(),
+    );
+    await expectGoodState(page, 'recording-at-hit');
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+    await page.goBack();
+    await page.locator('mark', { hasText: 'late' }).waitFor();
+  });
+
+  it('is gone through by j and k, selected by x and opened by Enter', async () => {
+    await seed(3);
+    const page = await open();
+    await row(page, 'note-3.webm').waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    const press = async (keys: string) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press('xj');
+    expect(await focused()).toBe('note-3.webm');
+    await press('jjjk');
+    expect(await focused()).toBe('note-2.webm');
+    await press('x');
+    await page.getByText('1 selected').first().waitFor();
+    await press('jX');
+    await page.getByText('2 selected').first().waitFor();
+    await press('?');
+    for (const label of ['Next recording', 'Select the recording', 'Open the recording']) {
+      await page.getByRole('dialog').getByText(label).waitFor();
+    }
+    await page.keyboard.press('Escape');
+    await press('kk');
+    await page.keyboard.press('Enter');
+    await heading(page, 'note-3.webm').waitFor();
   });
 
   it('opens a note by the keyboard', async () => {

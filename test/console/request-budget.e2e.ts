@@ -114,6 +114,6 @@ describe('the requests of the console', () => {
       if (!isThere) await openNote(page, 1);
       return isThere;
     });
-    await page.getByRole('listitem').filter({ hasText: 'meanwhile.wav' }).getByText('Transcribed').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'meanwhile.wav' }).getByText('Something new.').waitFor();
   });
 });

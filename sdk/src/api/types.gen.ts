@@ -918,9 +918,7 @@ export type RecordingDetailsView = {
     /**
      * With `include=snippet`: the beginning of the text, up to about 200 characters; empty without a text.
      */
-    snippet?: {
-        [key: string]: unknown;
-    };
+    snippet?: string;
     /**
      * With `include=title`: what a client calls it; the name of its file unless it was given a title.
      */

@@ -1,5 +1,6 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useSearchParams } from 'wouter-preact';
 import type { Recording, Transcription } from 'vnotes';
 
 import { onceMoved } from '../../layout/scrolling';
@@ -25,7 +26,8 @@ interface TextViewProps {
 
 /** The text with its player: read, searched, or corrected. */
 export function TextView({ note, transcription, playback }: TextViewProps) {
-  const isFinding = useSignal(false);
+  const hit = useHit();
+  const isFinding = useSignal(hit.peek() !== '');
   const isEditing = useSignal(false);
   const leftAt = useSignal<number | null>(null);
   const openedAt = useRef(0);
@@ -33,6 +35,10 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
   const shown = original.isShown.value ? (original.value.value ?? transcription) : transcription;
   const reading = useReading(shown, original, playback, note);
   const solo = useSolo(playback, reading);
+  // Again when the text is drawn anew, as below.
+  useEffect(() => {
+    if (hit.peek() !== '') reading.open(hit.peek());
+  }, [reading]);
   const find = () => {
     isEditing.value = false;
     isFinding.value = true;
@@ -62,7 +68,7 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
         {!isEditing.value && <ToolButtons reading={reading} onFind={find} />}
       </PlayerBar>
       <PlayerKeys playback={playback} reading={reading} onFind={find} />
-      {isFinding.value && !isEditing.value && <FindBar reading={reading} onClose={closeFinding} />}
+      {isFinding.value && !isEditing.value && <FindBar reading={reading} found={hit.peek()} onClose={closeFinding} />}
       <Editing
         note={note}
         transcription={transcription}
@@ -83,6 +89,14 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
       )}
     </>
   );
+}
+
+/** The words with which a search led here, until the person moves. */
+function useHit(): Signal<string> {
+  const [search] = useSearchParams();
+  const hit = useSignal(search.get('find') ?? '');
+  useEffect(() => onceMoved(() => (hit.value = '')), [hit]);
+  return hit;
 }
 
 function useReading(shown: Transcription, original: Original, playback: Playback, note: Note): Reading {

@@ -56,6 +56,12 @@ export function tagOf(text: string): [string, string] | null {
   return at > 0 && key !== '' && value !== '' ? [key, value] : null;
 }
 
+/** With one value of each key: the service takes no two. */
+export const withTag = (tags: ListQuery['tags'], key: string, value: string): ListQuery['tags'] => [
+  ...tags.filter(([other]) => other !== key),
+  [key, value],
+];
+
 export function isFiltered({ q, status, from, to, user, tags }: ListQuery): boolean {
   return hasWords(q) || [status, from, to, user].some((text) => text !== '') || tags.length > 0;
 }
@@ -66,7 +72,7 @@ export function requestOf(query: ListQuery): RecordingsQuery {
   return {
     page: query.page,
     limit: PAGE_SIZE,
-    include: 'title',
+    include: 'title,snippet',
     ...(isSearch && { q: query.q.slice(0, 1000) }),
     ...(isSearch && query.byRank && { order: 'rank' as const }),
     ...(query.status && { status: query.status }),

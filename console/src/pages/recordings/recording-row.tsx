@@ -8,17 +8,19 @@ import { formatDuration, spokenDuration } from '../../format/duration';
 import { currentTime } from '../../hooks/current-time';
 import { titleOf } from '../../format/recording-title';
 import { may } from '../../session/permissions';
-import { Highlight } from './search/highlight';
+import { type ListQuery, withTag } from './list-query';
+import { firstHit, Highlight } from './search/highlight';
 
 interface RecordingRowProps {
   recording: Recording;
-  q: string;
+  query: ListQuery;
   isSelected: boolean;
   onToggle: (id: string, isRange: boolean) => void;
+  onFilter: (fields: Partial<ListQuery>) => void;
 }
 
-export function RecordingRow({ recording, q, isSelected, onToggle }: RecordingRowProps) {
-  const { id, snippet } = recording;
+export function RecordingRow({ recording, query, isSelected, onToggle, onFilter }: RecordingRowProps) {
+  const { id } = recording;
   const title = titleOf(recording);
   return (
     <li class={isSelected ? 'recording-row is-selected' : 'recording-row'}>
@@ -33,36 +35,68 @@ export function RecordingRow({ recording, q, isSelected, onToggle }: RecordingRo
         </label>
       )}
       <div class="row-text">
-        <Link href={`/recordings/${id}`} class="row-title" dir="auto">
+        <Link href={addressOf(recording, query.q)} class="row-title" dir="auto">
           {title}
         </Link>
-        {snippet && (
-          <p class="row-snippet" dir="auto">
-            <Highlight text={snippet} q={q} />
-          </p>
-        )}
-        <RowTags recording={recording} />
+        <RowWords recording={recording} q={query.q} />
+        <RowTags recording={recording} query={query} onFilter={onFilter} />
       </div>
       <RowFacts recording={recording} />
     </li>
   );
 }
 
-function RowTags({ recording: { custom_tags, user_id } }: { recording: Recording }) {
+/** Of the note, at what was found in it. */
+function addressOf({ id, snippet }: Recording, q: string): string {
+  const hit = q === '' ? null : firstHit(snippet ?? '', q);
+  return `/recordings/${id}${hit === null ? '' : `?${new URLSearchParams({ find: hit }).toString()}`}`;
+}
+
+/** What was found, else how the text begins. */
+function RowWords({ recording: { status, features, snippet }, q }: { recording: Recording; q: string }) {
+  if (!snippet) {
+    const isSilent = status === 'transcribed' && features?.no_speech;
+    return isSilent ? <p class="row-snippet">No speech</p> : null;
+  }
+  return (
+    <p class={q === '' ? 'row-snippet is-beginning' : 'row-snippet'} dir="auto">
+      <Highlight text={snippet} q={q} />
+    </p>
+  );
+}
+
+type RowTagsProps = Pick<RecordingRowProps, 'recording' | 'query' | 'onFilter'>;
+
+function RowTags({ recording: { custom_tags, user_id }, query, onFilter }: RowTagsProps) {
   const tags = Object.entries(custom_tags ?? {});
   if (tags.length === 0 && user_id === null) return null;
   return (
     <ul class="row-tags" aria-label="Tags">
       {user_id !== null && (
-        <li title={`End user ${user_id}`}>
-          <Icon name="user" size={14} />
-          <bdi>{user_id}</bdi>
+        <li>
+          <button
+            type="button"
+            class="row-tag"
+            title={`Show only end user ${user_id}`}
+            onClick={() => onFilter({ user: user_id })}
+          >
+            <Icon name="user" size={14} />
+            <span class="visually-hidden">End user</span>
+            <bdi>{user_id}</bdi>
+          </button>
         </li>
       )}
       {tags.map(([key, value]) => (
         <li key={key}>
-          <bdi class="muted">{key}</bdi>
-          <bdi>{value}</bdi>
+          <button
+            type="button"
+            class="row-tag"
+            title={`Show only ${key}: ${value}`}
+            onClick={() => onFilter({ tags: withTag(query.tags, key, value) })}
+          >
+            <bdi class="muted">{key}</bdi>
+            <bdi>{value}</bdi>
+          </button>
         </li>
       ))}
     </ul>
@@ -70,10 +104,11 @@ function RowTags({ recording: { custom_tags, user_id } }: { recording: Recording
 }
 
 function RowFacts({ recording }: { recording: Recording }) {
-  const { duration_seconds: seconds, created_at } = recording;
+  const { duration_seconds: seconds, created_at, status } = recording;
   return (
     <div class="row-facts">
-      <RowState recording={recording} />
+      {status === 'processing' && <Badge tone="busy">Processing</Badge>}
+      {status === 'failed' && <Badge tone="bad">Failed</Badge>}
       <span class="row-duration numbers">
         <span aria-hidden="true">{formatDuration(seconds)}</span>
         <span class="visually-hidden">{spokenDuration(seconds)}</span>
@@ -82,18 +117,5 @@ function RowFacts({ recording }: { recording: Recording }) {
         {formatAge(created_at, currentTime.value)}
       </time>
     </div>
-  );
-}
-
-/** What is as it should be is said quietly. */
-function RowState({ recording: { status, features } }: { recording: Recording }) {
-  if (status === 'processing') return <Badge tone="busy">Processing</Badge>;
-  if (status === 'failed') return <Badge tone="bad">Failed</Badge>;
-  if (features?.no_speech) return <Badge>No speech</Badge>;
-  return (
-    <span class="row-done">
-      <Icon name="check" size={16} />
-      Transcribed
-    </span>
   );
 }

@@ -44,7 +44,8 @@ interface ResultsProps {
   onChange: (fields: Partial<ListQuery>) => void;
 }
 
-function Results({ query, recordings: { page, error, loading, reload }, onChange }: ResultsProps) {
+function Results({ query, recordings, onChange }: ResultsProps) {
+  const { page, query: answered, error, loading, reload } = recordings;
   const shown = page?.recordings.filter(({ id }) => !deletedIds.value.has(id)) ?? [];
   const selection = useSelection(shown);
   if (error !== undefined) {
@@ -57,13 +58,20 @@ function Results({ query, recordings: { page, error, loading, reload }, onChange
   if (!page) return <ListSkeleton />;
   const total = Math.max(0, page.total - (page.recordings.length - shown.length));
   if (shown.length === 0) {
-    const isBeyond = total > 0 && query.page > 0;
-    return <NoRecordings isFiltered={isFiltered(query)} isBeyond={isBeyond} onChange={onChange} />;
+    const isBeyond = total > 0 && answered.page > 0;
+    return <NoRecordings isFiltered={isFiltered(answered)} isBeyond={isBeyond} onChange={onChange} />;
   }
   return (
     <section class="card list-card" aria-label="Results" aria-busy={loading}>
-      <SelectionBar query={query} total={total} page={page} selection={selection} onChange={onChange} reload={reload} />
-      <RecordingList recordings={shown} q={query.q} selection={selection} />
+      <SelectionBar
+        query={answered}
+        total={total}
+        page={page}
+        selection={selection}
+        onChange={onChange}
+        reload={reload}
+      />
+      <RecordingList recordings={shown} query={answered} selection={selection} onChange={onChange} />
       <div class="list-foot">
         {may('recordings:write') && <p class="drop-hint muted small">Drop audio files anywhere to upload them.</p>}
         {page.total > PAGE_SIZE && (

@@ -108,7 +108,7 @@ function focusAfter(gone: readonly Recording[], shown: readonly Recording[]): vo
   const stays = (recording: Recording) => !gone.includes(recording);
   const next = shown.slice(last + 1).find(stays) ?? shown.findLast(stays);
   requestAnimationFrame(() => {
-    if (next) document.querySelector<HTMLElement>(`.row-title[href$="${next.id}"]`)?.focus();
+    if (next) document.querySelector<HTMLElement>(`.row-title[href*="${next.id}"]`)?.focus();
   });
 }
 

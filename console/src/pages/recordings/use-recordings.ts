@@ -19,6 +19,8 @@ const KEPT_FOR_PEOPLE = 0.2;
 
 export interface Recordings {
   page: Page | undefined;
+  /** What the page answers: that before, while another is on its way. */
+  query: ListQuery;
   error: unknown;
   loading: boolean;
   reload: () => void;
@@ -37,11 +39,12 @@ export function useRecordings(query: ListQuery): Recordings {
   } = useAsync(
     (signal) => {
       askedAt.current = beginnings.peek();
-      return pageOf(request, key, signal);
+      return pageOf(request, key, signal).then((page) => ({ page, query }));
     },
     [key, client.value],
-    keptPage(key),
+    initialOf(key, query),
   );
+  const page = value?.page;
   const reload = useCallback(() => {
     outdatePage();
     load();
@@ -53,28 +56,28 @@ export function useRecordings(query: ListQuery): Recordings {
   const show = (id: string, change: Partial<Recording>) =>
     (changes.value = new Map(changes.value).set(id, { ...changes.value.get(id), ...change }));
   const reloadSoon = useGathered(reload);
-  // No event tells whether anybody speaks.
+  // No event tells whether anybody speaks, and what.
   const outcomes = useRef(new Set<string>()).current;
   const askSoon = useGathered(() => {
     const [id = '', ...others] = outcomes;
     outcomes.clear();
     if (others.length > 0) return reload();
-    client.value?.recordings.get(id).then(
-      ({ status, features }) => show(id, { status, features }),
+    client.value?.recordings.get(id, { include: ['snippet'] }).then(
+      ({ status, features, snippet }) => show(id, { status, features, snippet }),
       () => undefined,
     );
   });
   useLiveEvents((event) => {
     const change = query.status === '' && query.q === '' ? changeBy(event) : null;
     const id = recordingIdOf(event);
-    if (!change || !id || !value?.recordings.some((recording) => recording.id === id)) return reloadSoon();
+    if (!change || !id || !page?.recordings.some((recording) => recording.id === id)) return reloadSoon();
     show(id, change);
     if (event.event === 'recording.transcribed') outcomes.add(id);
     if (outcomes.size > 0) askSoon();
   });
   // The page was asked for before events began: what has changed in between is told by none.
   useEffect(() => {
-    const isUnderWay = value?.recordings.some(({ status }) => status === 'processing') ?? false;
+    const isUnderWay = page?.recordings.some(({ status }) => status === 'processing') ?? false;
     if (mayBeOld(askedAt.current, isUnderWay)) reloadSoon();
   }, [value, beginnings.value]);
   // No event tells of an upload: what this browser sent is known without one.
@@ -83,7 +86,12 @@ export function useRecordings(query: ListQuery): Recordings {
     if (arrived.value !== known.current) reloadSoon();
     known.current = arrived.value;
   }, [arrived.value]);
-  return { page: value && changed(value, changes.value), error, loading, reload };
+  return { page: page && changed(page, changes.value), query: value?.query ?? query, error, loading, reload };
+}
+
+function initialOf(key: string, query: ListQuery): { page: Page; query: ListQuery } | undefined {
+  const page = keptPage(key);
+  return page && { page, query };
 }
 
 /** Without a request when nothing has changed since the page was shown: a small plan has ten a minute. */

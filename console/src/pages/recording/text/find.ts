@@ -5,6 +5,8 @@ export interface Hit {
   block: number;
   from: number;
   to: number;
+  /** Not a part of a longer word. */
+  isWhole: boolean;
 }
 
 /** A text without case and accents, and where each of its characters stands in the original. */
@@ -37,10 +39,13 @@ function hitsIn(block: Block, index: number, { text, at }: Folded, wanted: strin
       block: index,
       from: block.first + wordAt(block.offsets, start),
       to: block.first + wordAt(block.offsets, end),
+      isWhole: !LETTER.test(text[found - 1] ?? '') && !LETTER.test(text[last + 1] ?? ''),
     });
   }
   return hits;
 }
+
+const LETTER = /[\p{L}\p{N}]/u;
 
 /** The last word that begins at or before the character. */
 function wordAt(offsets: readonly number[], character: number): number {

@@ -4,13 +4,20 @@ import { Icon } from '../../../components/icon';
 import type { Reading } from './reading';
 import './find-bar.css';
 
+interface FindBarProps {
+  reading: Reading;
+  /** What has been found already. */
+  found: string;
+  onClose: () => void;
+}
+
 /** Searches inside this transcript. */
-export function FindBar({ reading, onClose }: { reading: Reading; onClose: () => void }) {
+export function FindBar({ reading, found, onClose }: FindBarProps) {
   const input = useRef<HTMLInputElement>(null);
   const [hits, index] = [reading.hits.value, reading.hitIndex.value];
   // At once, so that what is typed next arrives here.
   useLayoutEffect(() => {
-    input.current?.focus();
+    if (found === '') input.current?.focus();
     return () => reading.find('');
   }, [reading]);
   const step = (by: number) => reading.showHit(index + by);
@@ -31,6 +38,7 @@ export function FindBar({ reading, onClose }: { reading: Reading; onClose: () =>
         dir="auto"
         aria-label="Search this transcript"
         placeholder="Search this transcript"
+        defaultValue={found}
         onInput={(event) => reading.find(event.currentTarget.value)}
         onKeyDown={press}
       />

@@ -119,6 +119,17 @@ export class Reading {
     this.showHit(Math.max(0, next));
   }
 
+  /** At the first match, of whole words if there is one. */
+  open(query: string): void {
+    this.find(query);
+    this.showHit(
+      Math.max(
+        0,
+        this.hits.peek().findIndex(({ isWhole }) => isWhole),
+      ),
+    );
+  }
+
   /** @param index of the match; goes round at both ends */
   showHit(index: number): void {
     const count = this.hits.peek().length;

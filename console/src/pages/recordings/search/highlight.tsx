@@ -4,6 +4,9 @@ const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts without spaces between words, where a part of a run is found. */
 const RUN = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
 
+/** From so many characters on the last word may be the beginning of one. */
+const MIN_BEGINNING = 3;
+
 /** A text with the words of a search marked. Never read as HTML. */
 export function Highlight({ text, q }: { text: string; q: string }) {
   return (
@@ -11,12 +14,32 @@ export function Highlight({ text, q }: { text: string; q: string }) {
   );
 }
 
+/** The first words of a search in a text, those that follow each other together; null without any. */
+export function firstHit(text: string, q: string): string | null {
+  const pieces = piecesOf(text, wordsOf(q));
+  const first = pieces.findIndex(({ isHit }) => isHit);
+  if (first < 0) return null;
+  const after = pieces.findIndex(({ text: piece, isHit }, i) => i > first && !isHit && piece.trim() !== '');
+  return pieces
+    .slice(first, after < 0 ? undefined : after)
+    .map(({ text: piece }) => piece)
+    .join('')
+    .trim();
+}
+
 interface Piece {
   text: string;
   isHit: boolean;
 }
 
-function piecesOf(text: string, words: ReadonlySet<string>): Piece[] {
+/** What a recording must have. */
+interface Wanted {
+  words: ReadonlySet<string>;
+  /** The last of them, where it may be the beginning of a word. */
+  beginning: string | null;
+}
+
+function piecesOf(text: string, words: Wanted): Piece[] {
   const pieces: Piece[] = [];
   let end = 0;
   for (const match of text.matchAll(WORD)) {
@@ -32,18 +55,23 @@ function piecesOf(text: string, words: ReadonlySet<string>): Piece[] {
 }
 
 /** The words that a recording must have; those with `-` are left out. */
-function wordsOf(q: string): Set<string> {
+function wordsOf(q: string): Wanted {
   const words = new Set<string>();
+  let beginning: string | null = null;
   for (const [, minus, phrase, word] of q.matchAll(PART)) {
-    if (minus !== '' || word?.toLowerCase() === 'or') continue;
-    for (const [found] of (phrase ?? word ?? '').matchAll(WORD)) words.add(fold(found));
+    const found = [...(phrase ?? word ?? '').matchAll(WORD)].map(([text]) => fold(text));
+    const last = found.at(-1);
+    if (last === undefined) continue;
+    beginning = minus === '' && word !== undefined && last.length >= MIN_BEGINNING ? last : null;
+    if (minus === '' && word?.toLowerCase() !== 'or') for (const one of found) words.add(one);
   }
-  return words;
+  return { words, beginning };
 }
 
-function hitsIn(word: string, words: ReadonlySet<string>): [start: number, length: number][] {
+function hitsIn(word: string, { words, beginning }: Wanted): [start: number, length: number][] {
   const folded = fold(word);
   if (words.has(folded)) return [[0, word.length]];
+  if (beginning !== null && !RUN.test(folded) && folded.startsWith(beginning)) return [[0, word.length]];
   if (!RUN.test(folded) || folded.length !== word.length) return [];
   const hits = [...words].flatMap((part): [number, number][] => {
     const at = folded.indexOf(part);
