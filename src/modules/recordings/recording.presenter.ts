@@ -241,7 +241,11 @@ export class RecordingDetailsView extends SingleRecordingView {
   partial?: unknown;
 
   /** With `include=snippet`: the beginning of the text, up to about 200 characters; empty without a text. */
-  @ApiProperty({ type: String, required: false, example: 'The delivery to the north gate is late again, so please call…' })
+  @ApiProperty({
+    type: String,
+    required: false,
+    example: 'The delivery to the north gate is late again, so please call…',
+  })
   snippet?: unknown;
 
   /** With `include=title`: what a client calls it; the name of its file unless it was given a title. */
