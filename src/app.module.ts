@@ -19,6 +19,7 @@ import { McpModule } from './modules/mcp/mcp.module.js';
 import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordings.module.js';
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
 import { type EngineSelection, selectEngines } from './modules/transcriptions/engines/engine-registry.js';
+import { PeopleModule } from './modules/people/people.module.js';
 import { TokenIssuersModule } from './modules/token-issuers/token-issuers.module.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
@@ -52,6 +53,7 @@ export class AppModule {
         AccessTokensModule,
         TokenIssuersModule,
         SignInCodesModule,
+        PeopleModule,
         RecordingsModule,
         TranscriptionsModule,
         LiveModule,

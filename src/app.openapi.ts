@@ -12,7 +12,7 @@ const DESCRIPTION = `Upload voice notes, get their transcriptions, and receive s
 
 Send the two halves of an API key with every request, as \`X-Service-API-Key\` and \`X-Service-API-Secret\`, or as
 \`Authorization: Bearer {key}.{secret}\`. A browser or phone app can upload with an access token instead, sent as
-\`Authorization: Bearer\`.
+\`Authorization: Bearer\`. People sign in with \`POST /v1/sessions\`; the cookie of their session does what their role allows.
 
 Errors share one envelope, described by the schema \`ErrorResponse\`. Responses under \`/v1\` carry the rate limit headers, whatever
 their status. Lists are paged by \`page\` and \`limit\`. Times are UTC.`;
@@ -20,6 +20,7 @@ their status. Lists are paged by \`page\` and \`limit\`. Times are UTC.`;
 const TAGS: Record<string, string> = {
   Account: 'The account that the credentials belong to, and its usage.',
   'API keys': 'Credentials of the servers that call this API. Each key holds scopes.',
+  Sessions: 'People who have signed in: the cookie of a session is a credential of the pages of this service.',
   'Access tokens': 'Short-lived credentials with which the app of one end user uploads recordings.',
   Recordings: 'Voice notes and their transcriptions.',
   Events: 'What has happened to the recordings of the account, in order, as pages or as a stream.',
@@ -49,6 +50,11 @@ export function describeApi(app: INestApplication): OpenAPIObject {
       'pair',
     )
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token.' }, 'token')
+    .addCookieAuth(
+      '__Host-vnotes-session',
+      { type: 'apiKey', in: 'cookie', description: 'The session of a person.' },
+      'session',
+    )
     .addSecurityRequirements({ key: [], secret: [] })
     .addSecurityRequirements('pair');
   for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);

@@ -65,11 +65,18 @@ const METHODS: Record<string, (client: VoiceNotes) => unknown> = {
   'DELETE /v1/users/{user_id}': (client) => client.users.erase('user-1'),
 };
 
-/** What players and clients of OpenAI use, and what an account sets up once. */
+/** What players, clients of OpenAI and browsers use, and what an account sets up once. */
 const OF_OTHERS = [
   'GET /v1/realtime',
   'GET /v1/recordings/{recording_id}/signed-audio',
   'GET /v1/shares/audio',
+  'POST /v1/sessions',
+  'GET /v1/sessions',
+  'DELETE /v1/sessions/{session_id}',
+  'GET /v1/session',
+  'PATCH /v1/session',
+  'DELETE /v1/session',
+  'PATCH /v1/session/person',
   'GET /v1/account/token-issuers',
   'POST /v1/account/token-issuers',
   'GET /v1/account/token-issuers/{token_issuer_id}',

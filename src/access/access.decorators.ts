@@ -13,8 +13,10 @@ export interface AccessRule {
   allowAccessToken: boolean;
   /** With this right, an end user's token will do, too, for recordings of this end user. */
   endUserRight?: EndUserRight;
-  /** Without a scope: a valid key is required nevertheless. */
+  /** A valid API key is required, also without a scope. A session will not do. */
   anyKey?: true;
+  /** A session is required, whatever its role; other credentials will not do. */
+  session?: true;
 }
 
 export const ACCESS_RULE = 'access-rule';
@@ -47,9 +49,19 @@ export const AllowEndUser = (right: EndUserRight, scope: Scope): MethodDecorator
     ApiExtension('x-end-user-right', right),
   );
 
-/** The credentials must be an API key, whatever its scopes. */
-export const RequireKey = (): MethodDecorator =>
-  declare({ scope: null, alsoScopes: [], allowAccessToken: false, anyKey: true });
+/** The credentials must be an API key: with the scope, or whatever its scopes. */
+export const RequireKey = (scope: Scope | null = null): MethodDecorator =>
+  applyDecorators(
+    declare({ scope, alsoScopes: [], allowAccessToken: false, anyKey: true }),
+    ...(scope === null ? [] : [ApiExtension('x-required-scope', scope)]),
+  );
+
+/** A person must have signed in, whatever the role (D97). */
+export const RequireSession = (): MethodDecorator =>
+  applyDecorators(
+    declare({ scope: null, alsoScopes: [], allowAccessToken: false, session: true }),
+    ApiExtension('x-session', true),
+  );
 
 /** No credentials are required. */
 export const Public = (): MethodDecorator => declare({ scope: null, alsoScopes: [], allowAccessToken: true });
@@ -75,8 +87,9 @@ export const CurrentPrincipal = createParamDecorator((_: unknown, context: Execu
 /** Who does something, as fields of the security log. */
 export interface Actor {
   account_id: string;
-  by: 'api_key';
-  by_key_id: string | null;
+  by: 'api_key' | 'person';
+  by_key_id?: string | null;
+  by_person_id?: string;
   request_id: string;
   /** Of the client, as `TRUST_PROXY` tells it. */
   address: string | undefined;
@@ -87,11 +100,10 @@ export const CurrentActor = createParamDecorator((_: unknown, context: Execution
   const request = context.switchToHttp().getRequest<IdentifiedRequest>();
   const { principal } = request;
   if (!principal) throw new Error('a public handler has no principal');
-  const { accountId, keyId } = principal;
+  const { accountId, keyId, personId } = principal;
   return {
     account_id: accountId,
-    by: 'api_key',
-    by_key_id: keyId,
+    ...(personId === null ? { by: 'api_key', by_key_id: keyId } : { by: 'person', by_person_id: personId }),
     request_id: requestIdOf(request),
     address: request.ip,
   };

@@ -14,15 +14,21 @@ export interface Principal {
   isTest: boolean;
   limit: RateLimit;
   quotas: Quotas;
-  /** `access_token` credentials hold no scope: they upload (D15), and do what `endUserRights` has. */
-  credential: 'api_key' | 'access_token';
-  /** The API key of the request, or the one that issued its access token; null for a token that names none. */
+  /**
+   * `access_token` credentials hold no scope: they upload (D15), and do what `endUserRights` has. A `session` has those of
+   * its person's role (D97).
+   */
+  credential: 'api_key' | 'access_token' | 'session';
+  /** The API key of the request, or the one that issued its access token; null for a session, and a token that names none. */
   keyId: string | null;
   keyExpiresAt: Date | null;
   /** The address of the request, if the API key may not be used from there (D95). */
   refusedAddress: string | null;
   /** The access token of the request; null without one, and for one that has no id. */
   tokenId: string | null;
+  /** The session of the request, and who has signed in; null for other credentials. */
+  sessionId: string | null;
+  personId: string | null;
   /** The account's credential version: it grows with every change of its credentials. */
   version: number;
   scopes: readonly Scope[];

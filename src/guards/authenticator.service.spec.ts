@@ -2,6 +2,7 @@ import type { CredentialVersionsService } from '../access/credential-versions.se
 import type { AccessTokenGrant, AccessTokensService, EndUser } from '../modules/access-tokens/access-tokens.service.js';
 import type { AccountAccess, AccountService } from '../modules/account/account.service.js';
 import type { ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
+import type { SessionCredential, SessionCredentialsService } from '../modules/people/session-credentials.service.js';
 import type { AccountIssuers, IssuedTokensService } from '../modules/token-issuers/issued-tokens.service.js';
 import { ServiceUnavailableError } from '../platform/errors/errors.js';
 import { Networks } from '../platform/http/networks.js';
@@ -12,6 +13,7 @@ const EXPIRY = new Date('2100-01-01T00:00:00Z');
 const SOONER = new Date('2099-01-01T00:00:00Z');
 const PAIR = { 'x-service-api-key': 'key', 'x-service-api-secret': 'secret' };
 const TOKEN = { authorization: 'Bearer token' };
+const COOKIE = { cookie: 'theme=dark; __Host-vnotes-session=session' };
 const ISSUED = { authorization: 'Bearer issued' };
 const CREDENTIAL = {
   id: 'key-1',
@@ -33,6 +35,16 @@ const ACCESS: AccountAccess = {
 };
 const GRANT = { keyIsValid: true, expiresAt: SOONER, validFrom: 0, version: 7 } as AccessTokenGrant;
 
+const SESSION: SessionCredential = {
+  id: 'session-1',
+  personId: 'person-1',
+  accountId: 'a',
+  scopes: ['recordings:read'],
+  lastSeenAt: new Date(),
+  expiresAt: EXPIRY,
+  version: 7,
+};
+
 describe('AuthenticatorService', () => {
   let credential: ApiKeyCredential | null;
   let user: EndUser | null;
@@ -44,6 +56,7 @@ describe('AuthenticatorService', () => {
   let isWellFormed: boolean;
   let secret: string;
   let access: AccountAccess | null;
+  let session: SessionCredential | null;
   /** Answers of Redis: whether a version is the current one. */
   let current: boolean[];
   let steps: string[];
@@ -51,7 +64,7 @@ describe('AuthenticatorService', () => {
   let authenticator: AuthenticatorService;
 
   beforeEach(() => {
-    [credential, user, grant, access] = [{ ...CREDENTIAL }, USER, GRANT, ACCESS];
+    [credential, user, grant, access, session] = [{ ...CREDENTIAL }, USER, GRANT, ACCESS, SESSION];
     [isGranted, isWellFormed, secret] = [true, true, 'secret'];
     [issuers, isSigned] = [{ version: 6, issuers: [] }, true];
     [current, steps, used] = [[], [], []];
@@ -81,6 +94,11 @@ describe('AuthenticatorService', () => {
       verify: async (_: unknown, found: unknown) =>
         found === issuers && isSigned ? { userId: 'their user', rights: ['read'] } : null,
     };
+    const sessions = {
+      hashOf: (given: string) => (given === 'session' ? 'hash' : null),
+      find: read('session', () => session),
+      countUse: ({ id }: SessionCredential) => void used.push(id),
+    };
     const versions = {
       readTime: async () => steps.push('time'),
       isCurrent: async (accountId: string, version: number) => {
@@ -96,6 +114,7 @@ describe('AuthenticatorService', () => {
       keys as unknown as ApiKeyCredentialsService,
       tokens as unknown as AccessTokensService,
       issuedTokens as unknown as IssuedTokensService,
+      sessions as unknown as SessionCredentialsService,
       { findAccess: read('account', () => access) } as unknown as AccountService,
       versions as unknown as CredentialVersionsService,
     );
@@ -113,6 +132,8 @@ describe('AuthenticatorService', () => {
       keyExpiresAt: EXPIRY,
       refusedAddress: null,
       tokenId: null,
+      sessionId: null,
+      personId: null,
       version: 7,
       scopes: ['recordings:read'],
       userId: null,
@@ -169,6 +190,29 @@ describe('AuthenticatorService', () => {
     expect(await authenticator.authenticate(ISSUED, ADDRESS)).toBeNull();
   });
 
+  it('knows the person of a session, with the scopes of the role, unless another credential is sent (D97)', async () => {
+    expect(await authenticator.authenticate(COOKIE, ADDRESS)).toMatchObject({
+      accountId: 'a',
+      credential: 'session',
+      keyId: null,
+      sessionId: 'session-1',
+      personId: 'person-1',
+      scopes: ['recordings:read'],
+      userId: null,
+      version: 7,
+    });
+    expect(used).toEqual(['session-1']);
+    expect(await authenticator.authenticate({ ...COOKIE, ...PAIR }, ADDRESS)).toMatchObject({ credential: 'api_key' });
+    expect(await authenticator.authenticate({ ...COOKIE, authorization: 'Bearer other' }, ADDRESS)).toBeNull();
+  });
+
+  it('reads a session again once its account has another version, and knows it no more when it has ended', async () => {
+    await authenticator.authenticate(COOKIE, ADDRESS);
+    [session, current, steps.length] = [null, [false], 0];
+    expect(await authenticator.authenticate(COOKIE, ADDRESS)).toBeNull();
+    expect(steps).toEqual(['current a 7', 'time', 'session']);
+  });
+
   it('takes a token beside a key pair for the end user, and the pair for everything else', async () => {
     expect(await authenticator.authenticate({ ...PAIR, ...TOKEN }, ADDRESS)).toMatchObject({
       credential: 'api_key',
@@ -193,6 +237,8 @@ describe('AuthenticatorService', () => {
     ['a voided token', TOKEN, () => (isGranted = false)],
     ['a voided token beside a valid pair', { ...PAIR, ...TOKEN }, () => (isGranted = false)],
     ['a token of another account beside a pair', { ...PAIR, ...TOKEN }, () => (user = { ...USER, accountId: 'b' })],
+    ['a cookie that is no session', { cookie: '__Host-vnotes-session=other' }, () => undefined],
+    ['a session that has ended', COOKIE, () => (session = null)],
     ['an account that is gone', PAIR, () => (access = null)],
   ])('does not know %s, and counts no use', async (_, headers, prepare) => {
     prepare();

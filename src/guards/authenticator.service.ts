@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CredentialVersionsService } from '../access/credential-versions.service.js';
 import type { Principal } from '../access/principal.js';
+import { sessionTokenOf } from '../access/session-cookie.js';
 import {
   type AccessTokenGrant,
   AccessTokensService,
@@ -10,6 +11,7 @@ import {
 } from '../modules/access-tokens/access-tokens.service.js';
 import { AccountService } from '../modules/account/account.service.js';
 import { type ApiKeyCredential, ApiKeyCredentialsService } from '../modules/api-keys/api-key-credentials.service.js';
+import { type SessionCredential, SessionCredentialsService } from '../modules/people/session-credentials.service.js';
 import {
   type IssuedUser,
   IssuedTokensService,
@@ -27,26 +29,31 @@ interface RequestCredentials {
   endUser: EndUser | null;
   /** A token that one of the account's own issuers may have signed; nothing of it has been checked. */
   sentToken: SentToken | null;
+  /** Of the cookie, by which a session may be found. Read only without other credentials. */
+  sessionHash: string | null;
 }
 
 /** What the credentials stand for. `principal.version` is the credential version at which that was read. */
 interface AuthenticatedCaller {
   principal: Principal;
   apiKey: ApiKeyCredential | null;
+  session: SessionCredential | null;
 }
 
-/** Finds the principal of a request from its key pair, its access token, or both (D14, D15). */
+/** Finds the principal of a request from its key pair, its access token, or both (D14, D15), or from its session (D97). */
 @Injectable()
 export class AuthenticatorService {
   private readonly keyCache = new CredentialCache((key, options) => this.apiKeys.findCredential(key, options));
   private readonly grantCache = new CredentialCache((grantId) => this.accessTokens.findGrant(grantId));
   private readonly issuersCache = new CredentialCache((accountId) => this.issuedTokens.findIssuers(accountId));
+  private readonly sessionCache = new CredentialCache((hash, options) => this.sessions.find(hash, options));
   private readonly accountCache = new CredentialCache((accountId) => this.accounts.findAccess(accountId));
 
   constructor(
     private readonly apiKeys: ApiKeyCredentialsService,
     private readonly accessTokens: AccessTokensService,
     private readonly issuedTokens: IssuedTokensService,
+    private readonly sessions: SessionCredentialsService,
     private readonly accounts: AccountService,
     private readonly versions: CredentialVersionsService,
   ) {}
@@ -59,6 +66,7 @@ export class AuthenticatorService {
   async authenticate(headers: IncomingHttpHeaders, address: string | undefined): Promise<Principal | null> {
     const caller = await this.currentCaller(headers, address);
     if (caller?.apiKey && caller.principal.refusedAddress === null) this.apiKeys.countUse(caller.apiKey.id);
+    if (caller?.session) this.sessions.countUse(caller.session);
     return caller && caller.principal;
   }
 
@@ -95,17 +103,21 @@ export class AuthenticatorService {
     const endUser = token === null ? null : await this.accessTokens.verify(token);
     const sentToken = token === null || endUser ? null : this.issuedTokens.read(token);
     if (token !== null && !endUser && !sentToken) return null;
-    return keyPair || token !== null ? { keyPair, endUser, sentToken } : null;
+    if (keyPair || token !== null) return { keyPair, endUser, sentToken, sessionHash: null };
+    const session = sessionTokenOf(headers);
+    const sessionHash = session === null ? null : this.sessions.hashOf(session);
+    return sessionHash === null ? null : { keyPair, endUser, sentToken, sessionHash };
   }
 
   private async identify(
-    { keyPair, endUser, sentToken }: RequestCredentials,
+    { keyPair, endUser, sentToken, sessionHash }: RequestCredentials,
     fresh: boolean,
     address: string | undefined,
   ): Promise<AuthenticatedCaller | null> {
     const apiKey = keyPair && (await this.findKey(keyPair.key, keyPair.secret, fresh));
+    const session = sessionHash === null ? null : await this.sessionCache.get(sessionHash, fresh);
     const token = endUser ?? sentToken;
-    const accountId = keyPair ? apiKey?.accountId : token?.accountId;
+    const accountId = keyPair ? apiKey?.accountId : (token ?? session)?.accountId;
     if (accountId === undefined || (token && token.accountId !== accountId)) return null;
     const grant = endUser && (await this.findGrant(endUser, fresh));
     const issued = sentToken && (await this.findIssuedUser(sentToken, fresh));
@@ -119,18 +131,21 @@ export class AuthenticatorService {
         isTest,
         limit,
         quotas,
-        credential: apiKey ? 'api_key' : 'access_token',
+        credential: apiKey ? 'api_key' : session ? 'session' : 'access_token',
         keyId: apiKey ? apiKey.id : (endUser?.keyId ?? null),
         keyExpiresAt: (apiKey ?? grant)?.expiresAt ?? null,
         refusedAddress: apiKey ? this.apiKeys.refusedAddress(apiKey, address) : null,
         tokenId: endUser?.tokenId ?? null,
+        sessionId: session?.id ?? null,
+        personId: session?.personId ?? null,
         // Several reads at different versions count as made at the oldest one.
-        version: Math.min(...[access, apiKey, grant, issued].map((read) => read?.version ?? Infinity)),
-        scopes: apiKey?.scopes ?? [],
+        version: Math.min(...[access, apiKey, grant, issued, session].map((read) => read?.version ?? Infinity)),
+        scopes: (apiKey ?? session)?.scopes ?? [],
         userId: (endUser ?? issued)?.userId ?? null,
         endUserRights: issued?.rights ?? [],
       },
       apiKey,
+      session,
     };
   }
 

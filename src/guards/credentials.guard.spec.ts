@@ -72,7 +72,8 @@ describe('CredentialsGuard', () => {
   it('leaves out of the log what the caller has not', async () => {
     authenticate = async () => ({ ...PRINCIPAL, keyId: null, tokenId: null });
     const { request } = await send();
-    expect(callerOf(request)).toStrictEqual({ account_id: 'a', key_id: undefined, token_id: undefined });
+    const nobody = { key_id: undefined, token_id: undefined, person_id: undefined };
+    expect(callerOf(request)).toStrictEqual({ account_id: 'a', ...nobody });
   });
 
   it('lets credentials that are not valid pass, without a caller, and counts them', async () => {
@@ -161,7 +162,14 @@ describe('RefusedCredentialsService', () => {
     refused.count({ 'x-service-api-key': 'vnk_wrong' }, undefined);
     refused.onApplicationShutdown();
     const most = [{ address: 'unknown', count: 1 }];
-    expect(recorded[0]?.[1]).toEqual({ key_pairs: 1, access_tokens: 0, from_other_addresses: 0, addresses: 1, most });
+    expect(recorded[0]?.[1]).toEqual({
+      key_pairs: 1,
+      access_tokens: 0,
+      sessions: 0,
+      from_other_addresses: 0,
+      addresses: 1,
+      most,
+    });
     // What was logged at the end is not logged a second time.
     jest.advanceTimersByTime(30_000);
     refused.count(PAIR, 'a');
@@ -192,6 +200,7 @@ describe('RefusedCredentialsService', () => {
       {
         key_pairs: 1,
         access_tokens: 0,
+        sessions: 0,
         from_other_addresses: 0,
         addresses: 1,
         most: [{ address: '10.0.0.1', count: 1 }],
@@ -199,6 +208,7 @@ describe('RefusedCredentialsService', () => {
       {
         key_pairs: 0,
         access_tokens: 1,
+        sessions: 0,
         from_other_addresses: 0,
         addresses: 1,
         most: [{ address: '10.0.0.2', count: 1 }],

@@ -5,6 +5,7 @@ import { Counter, Registry } from 'prom-client';
 import type { IdentifiedRequest } from '../access/access.decorators.js';
 import { isPublic } from '../access/check-access.js';
 import type { Principal } from '../access/principal.js';
+import { sessionTokenOf } from '../access/session-cookie.js';
 import { isApiRequest } from '../platform/http/server/request-line.js';
 import { upgradeOf } from '../platform/http/server/upgrade.js';
 import { setCaller } from '../platform/observability/request-log.middleware.js';
@@ -19,13 +20,13 @@ const MAX_ADDRESSES = 10_000;
 const NAMED_ADDRESSES = 5;
 
 /** `address`: a valid key pair from an address that the key does not allow (D95). */
-type Kind = 'key_pair' | 'access_token' | 'address';
+type Kind = 'key_pair' | 'access_token' | 'session' | 'address';
 
 /** Counts refused credentials and logs the counts once a minute: a line each would let strangers fill the log. */
 @Injectable()
 export class RefusedCredentialsService implements OnApplicationShutdown {
   private readonly refusals: Counter<'kind'>;
-  private counts: Record<Kind, number> = { key_pair: 0, access_token: 0, address: 0 };
+  private counts: Record<Kind, number> = { key_pair: 0, access_token: 0, session: 0, address: 0 };
   private addresses = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -35,7 +36,7 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
   ) {
     this.refusals = new Counter({
       name: 'credentials_refused_total',
-      help: 'Requests whose key pair or access token was not valid, or whose address the key does not allow.',
+      help: 'Requests whose key pair, access token or session was not valid, or whose address the key does not allow.',
       labelNames: ['kind'],
       registers: [registry],
     });
@@ -63,11 +64,12 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
     this.log.record('credentials refused', {
       key_pairs: this.counts.key_pair,
       access_tokens: this.counts.access_token,
+      sessions: this.counts.session,
       from_other_addresses: this.counts.address,
       addresses: this.addresses.size,
       most: most.map(([address, count]) => ({ address, count })),
     });
-    this.counts = { key_pair: 0, access_token: 0, address: 0 };
+    this.counts = { key_pair: 0, access_token: 0, session: 0, address: 0 };
     this.addresses = new Map();
   }
 }
@@ -76,7 +78,8 @@ export class RefusedCredentialsService implements OnApplicationShutdown {
 function kindOf(headers: IncomingHttpHeaders): Kind | null {
   const sent = readCredentials(headers);
   if (!sent || sent.keyPair) return 'key_pair';
-  return sent.token === null ? null : 'access_token';
+  if (sent.token !== null) return 'access_token';
+  return sessionTokenOf(headers) === null ? null : 'session';
 }
 
 const SCOPES_HEADER = 'X-Service-Scopes';
@@ -122,8 +125,13 @@ export class CredentialsGuard implements CanActivate {
 
 function identify(request: IdentifiedRequest, response: Response, principal: Principal): void {
   request.principal = principal;
-  const { accountId, keyId, tokenId, credential, scopes, refusedAddress } = principal;
+  const { accountId, keyId, tokenId, personId, credential, scopes, refusedAddress } = principal;
   // What a key may do, also for clients that may not read the list of keys (D68).
-  if (credential === 'api_key' && refusedAddress === null) response.setHeader(SCOPES_HEADER, scopes.join(', '));
-  setCaller(request, { account_id: accountId, key_id: keyId ?? undefined, token_id: tokenId ?? undefined });
+  if (credential !== 'access_token' && refusedAddress === null) response.setHeader(SCOPES_HEADER, scopes.join(', '));
+  setCaller(request, {
+    account_id: accountId,
+    key_id: keyId ?? undefined,
+    token_id: tokenId ?? undefined,
+    person_id: personId ?? undefined,
+  });
 }

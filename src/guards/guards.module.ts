@@ -5,6 +5,7 @@ import type { Request } from 'express';
 import { AccessTokensModule } from '../modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from '../modules/account/account.module.js';
 import { ApiKeysModule } from '../modules/api-keys/api-keys.module.js';
+import { PeopleModule } from '../modules/people/people.module.js';
 import { Env } from '../platform/config/env.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
 import { TokenIssuersModule } from '../modules/token-issuers/token-issuers.module.js';
@@ -35,6 +36,7 @@ import { OptionsMiddleware } from './options.middleware.js';
     ApiKeysModule,
     AccessTokensModule,
     TokenIssuersModule,
+    PeopleModule,
   ],
   providers: [
     AccessRulesService,

@@ -20,6 +20,9 @@ const KEY = {
   suspended: false,
   scopes: ['recordings:read'],
 } as unknown as Principal;
+const KEY_ONLY: AccessRule = { ...READ, anyKey: true };
+const PEOPLE: AccessRule = { scope: null, alsoScopes: [], allowAccessToken: false, session: true };
+const SESSION = { ...KEY, credential: 'session' } as Principal;
 const TOKEN = {
   credential: 'access_token',
   refusedAddress: null,
@@ -29,9 +32,9 @@ const TOKEN = {
 } as unknown as Principal;
 
 describe('ScopeGuard (D14)', () => {
-  function ask(rule: AccessRule, principal?: Principal): boolean {
+  function ask(rule: AccessRule, principal?: Principal, request: object = { method: 'GET' }): boolean {
     const rules = { of: () => rule } as unknown as AccessRulesService;
-    const context = { switchToHttp: () => ({ getRequest: () => ({ principal }) }) };
+    const context = { switchToHttp: () => ({ getRequest: () => ({ ...request, principal }) }) };
     return new ScopeGuard(rules).canActivate(context as unknown as ExecutionContext);
   }
 
@@ -43,9 +46,40 @@ describe('ScopeGuard (D14)', () => {
     ['a token where it is allowed', UPLOAD, TOKEN],
     ['a token with the right of an end user', OWN, { ...TOKEN, endUserRights: ['delete', 'read'] }],
     ['a key with the scope where such a token is allowed', OWN, KEY],
+    ['a session with the scope', READ, SESSION],
+    ['a session to what is for people, also of a suspended account', PEOPLE, { ...SESSION, suspended: true }],
+    ['a key to what takes a key', KEY_ONLY, KEY],
     ['a key with the scope where a token is allowed', UPLOAD, { ...KEY, scopes: ['recordings:write'] }],
   ])('admits %s', (_, rule, principal) => {
     expect(ask(rule, principal)).toBe(true);
+  });
+
+  it.each<[string, object, boolean]>([
+    ['reads', { method: 'GET', headers: { 'sec-fetch-site': 'cross-site' } }, true],
+    ['is HEAD', { method: 'HEAD', headers: {} }, true],
+    ['comes from a page of the service', { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } }, true],
+    ['names the origin of the service', { method: 'PUT', headers: { origin: 'https://notes.example:8443' } }, true],
+    ['says nothing of where it comes from', { method: 'DELETE', headers: {} }, false],
+    ['comes from another site', { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }, false],
+    ['comes from another origin of the site', { method: 'POST', headers: { 'sec-fetch-site': 'same-site' } }, false],
+    ['is opened by hand', { method: 'PATCH', headers: { 'sec-fetch-site': 'none' } }, false],
+    ['names another origin', { method: 'POST', headers: { origin: 'https://notes.example' } }, false],
+    ['names no origin', { method: 'POST', headers: { origin: 'null' } }, false],
+  ])('with a session, minds a request that %s (D97)', (_, request, isAdmitted) => {
+    const sent = { host: 'notes.example:8443', ...request };
+    const asked = () => ask(READ, SESSION, sent);
+    if (isAdmitted) expect(asked()).toBe(true);
+    else expect(asked).toThrow('A session is for the pages of this service');
+    expect(ask(READ, KEY, sent)).toBe(true);
+    expect(ask(PUBLIC, SESSION, sent)).toBe(true);
+  });
+
+  it('refuses a session what takes a key, and a key what is for people', () => {
+    expect(() => ask(KEY_ONLY, SESSION)).toThrow('takes an API key, and no session');
+    expect(() => ask(KEY_ONLY, { ...SESSION, scopes: [] })).toThrow('Your role lacks the scope recordings:read.');
+    expect(() => ask(PEOPLE, KEY)).toThrow('for people who have signed in');
+    expect(() => ask(PEOPLE, TOKEN)).toThrow('for people who have signed in');
+    expect(() => ask(PEOPLE)).toThrow(AuthenticationError);
   });
 
   it('asks for credentials, then for an allowed address, then for an active account, then for the scope', () => {

@@ -2,7 +2,10 @@ import { type CanActivate, type ExecutionContext, Injectable, type OnModuleInit 
 import { PATH_METADATA } from '@nestjs/common/constants.js';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, type IdentifiedRequest } from '../access/access.decorators.js';
-import { checkAccess } from '../access/check-access.js';
+import { checkAccess, isPublic } from '../access/check-access.js';
+import { isSameOrigin } from '../access/session-cookie.js';
+import { PermissionError } from '../platform/errors/errors.js';
+import { upgradeOf } from '../platform/http/server/upgrade.js';
 
 /** Reads what handlers declare, and refuses to start a service in which one declares nothing. */
 @Injectable()
@@ -30,7 +33,7 @@ export class AccessRulesService implements OnModuleInit {
     });
     if (undeclared.length > 0) {
       throw new Error(
-        `These handlers declare neither @RequireScope, @AllowAccessToken, @RequireKey nor @Public: ${undeclared.join(', ')}`,
+        `These handlers declare neither @RequireScope, @AllowAccessToken, @RequireKey, @RequireSession nor @Public: ${undeclared.join(', ')}`,
       );
     }
   }
@@ -42,8 +45,22 @@ export class ScopeGuard implements CanActivate {
   constructor(private readonly rules: AccessRulesService) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const { principal } = context.switchToHttp().getRequest<IdentifiedRequest>();
-    checkAccess(principal, this.rules.of(context));
+    const request = context.switchToHttp().getRequest<IdentifiedRequest>();
+    const rule = this.rules.of(context);
+    if (request.principal?.credential === 'session' && !isPublic(rule)) refuseOtherOrigin(request);
+    checkAccess(request.principal, rule);
     return true;
   }
+}
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** A page of somebody else must do nothing with the session of its visitor. @throws PermissionError */
+function refuseOtherOrigin(request: IdentifiedRequest): void {
+  if (SAFE_METHODS.has(request.method) && !upgradeOf(request)) return;
+  if (isSameOrigin(request)) return;
+  throw new PermissionError(
+    null,
+    'A session is for the pages of this service. Send Sec-Fetch-Site or Origin, as browsers do.',
+  );
 }

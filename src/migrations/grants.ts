@@ -29,6 +29,10 @@ const CORE: Grants = {
   api_keys: { api: 'SELECT, INSERT, UPDATE' },
   access_token_voids: { api: ALL },
   token_issuers: { api: ALL },
+  people: { api: ALL },
+  memberships: { api: ALL },
+  sessions: { api: ALL },
+  sign_in_links: { api: ALL },
   request_errors: { api: ALL, deliverer: 'SELECT, DELETE' },
 
   recordings: {

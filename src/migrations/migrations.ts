@@ -17,6 +17,7 @@ import { KeyAddresses1795600900000 } from './0015-key-addresses.js';
 import { LiveCuts1795601000000 } from './0016-live-cuts.js';
 import { TokenIssuers1795601100000 } from './0017-token-issuers.js';
 import { Shares1795601200000 } from './0018-shares.js';
+import { People1795601300000 } from './0019-people.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -36,6 +37,7 @@ const CORE: Migration[] = [
   LiveCuts1795601000000,
   TokenIssuers1795601100000,
   Shares1795601200000,
+  People1795601300000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

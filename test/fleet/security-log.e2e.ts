@@ -92,6 +92,7 @@ describe('what the log tells of credentials', () => {
         log: 'security',
         key_pairs: 1,
         access_tokens: 0,
+        sessions: 0,
         from_other_addresses: 0,
         addresses: 1,
         most: [{ address: expect.stringContaining('127.0.0.1'), count: 1 }],

@@ -264,10 +264,11 @@ describe('the description of the API', () => {
   it('says for every operation which scope it needs, what it answers, and which errors there are', () => {
     for (const item of Object.values(document.paths)) {
       for (const operation of Object.values(item) as Record<string, unknown>[]) {
-        // One that takes no credentials says so.
+        // One that takes no credentials, or a session, says so.
         if (operation.security === undefined)
           expect(operation['x-required-scope']).toMatch(/^(recordings|webhooks|account):(read|write)$/);
-        else if (operation['x-required-scope'] === undefined) expect(operation.security).toEqual([]);
+        else if (operation['x-required-scope'] === undefined)
+          expect(operation.security).toEqual(operation['x-session'] ? [{ session: [] }] : []);
         expect(Object.keys(operation.responses as object)).toEqual(
           expect.arrayContaining(['400', '401', '403', '429', '500', '503']),
         );

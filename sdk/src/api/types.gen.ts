@@ -267,6 +267,10 @@ export type ApiKeyView = {
      * Empty for a key that is not active.
      */
     warnings?: Array<'expires_soon' | 'unused'>;
+    /**
+     * Only with `include=creator`: id of the person who created the key; null if a key or the operator did.
+     */
+    created_by_person?: string | null;
 };
 
 export type ApiKeyPage = {
@@ -366,9 +370,13 @@ export type SingleApiKeyView = {
      * Empty for a key that is not active.
      */
     warnings?: Array<'expires_soon' | 'unused'>;
+    /**
+     * Only with `include=creator`: id of the person who created the key; null if a key or the operator did.
+     */
+    created_by_person?: string | null;
     description: string | null;
     /**
-     * Id of the key that created this one; null if the operator did.
+     * Id of the key that created this one; null if a person or the operator did.
      */
     created_by: string | null;
 };
@@ -487,6 +495,153 @@ export type ExchangeSignInCodeDto = {
 export type ExchangedKeyView = {
     api_key: string;
     api_secret: string;
+};
+
+export type CreateSessionDto = {
+    /**
+     * E-mail address of the person. With `password`, in place of `link`.
+     */
+    email?: string;
+    /**
+     * Password of the person.
+     */
+    password?: string;
+    /**
+     * A link for one use, in place of both: what follows `#` in it.
+     */
+    link?: string;
+};
+
+export type SessionMembershipView = {
+    /**
+     * Id of the membership.
+     */
+    id: string;
+    account_id: string;
+    account_name: string;
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+};
+
+export type PersonView = {
+    id: string;
+    name: string;
+    email: string;
+};
+
+export type SessionView = {
+    id: string;
+    /**
+     * The account for which the session acts.
+     */
+    account_id: string;
+    account_name: string;
+    /**
+     * Role of the person in the account.
+     */
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+    /**
+     * Scopes of the role.
+     */
+    scopes: Array<'recordings:read' | 'recordings:write' | 'webhooks:read' | 'webhooks:write' | 'account:read' | 'account:write'>;
+    /**
+     * The accounts of the person, by their names.
+     */
+    memberships: Array<SessionMembershipView>;
+    created_at: string;
+    last_seen_at: string;
+    /**
+     * When the session ends at the latest. Without a request it ends after 7 days.
+     */
+    expires_at: string;
+    person: PersonView;
+};
+
+export type SessionListItem = {
+    id: string;
+    /**
+     * The account for which the session acts.
+     */
+    account_id: string;
+    /**
+     * Whether it is the session of this request.
+     */
+    is_current: boolean;
+    /**
+     * Address from which the person signed in.
+     */
+    address: string | null;
+    /**
+     * Header `User-Agent` of the browser.
+     */
+    user_agent: string | null;
+    created_at: string;
+    /**
+     * Within a minute or so.
+     */
+    last_seen_at: string;
+    /**
+     * When the session ends at the latest. Without a request it ends after 7 days.
+     */
+    expires_at: string;
+};
+
+export type SessionPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    sessions: Array<SessionListItem>;
+};
+
+export type UpdateSessionDto = {
+    /**
+     * Account of the person for which the session acts from the next request on.
+     */
+    account_id: string;
+};
+
+export type UpdatePersonDto = {
+    /**
+     * Name of the person.
+     */
+    name?: string;
+    /**
+     * E-mail address of the person. Another one takes `current_password`, if there is a password.
+     */
+    email?: string;
+    /**
+     * A new password. Ends all other sessions of the person. Takes `current_password`, if there is one, but not in a session
+     * that began with a link.
+     */
+    password?: string;
+    /**
+     * The password until now.
+     */
+    current_password?: string;
 };
 
 export type SubresourceUrisView = {
@@ -2797,9 +2952,9 @@ export type ApiKeysListData = {
          */
         status?: 'active' | 'expired' | 'revoked';
         /**
-         * `warnings` adds the list of warnings to each key.
+         * `warnings` adds the list of warnings to each key, `creator` the person who created it.
          */
-        include?: 'warnings';
+        include?: 'warnings' | 'creator';
     };
     url: '/v1/account/api-keys';
 };
@@ -2964,9 +3119,9 @@ export type ApiKeysGetData = {
     };
     query?: {
         /**
-         * `warnings` adds the list of warnings.
+         * `warnings` adds the list of warnings, `creator` the person who created the key.
          */
-        include?: 'warnings';
+        include?: 'warnings' | 'creator';
     };
     url: '/v1/account/api-keys/{key_id}';
 };
@@ -3490,6 +3645,367 @@ export type SignInCodesExchangeResponses = {
 };
 
 export type SignInCodesExchangeResponse = SignInCodesExchangeResponses[keyof SignInCodesExchangeResponses];
+
+export type SessionsListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/sessions';
+};
+
+export type SessionsListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SessionsListError = SessionsListErrors[keyof SessionsListErrors];
+
+export type SessionsListResponses = {
+    /**
+     * OK
+     */
+    200: SessionPage;
+};
+
+export type SessionsListResponse = SessionsListResponses[keyof SessionsListResponses];
+
+export type SessionsCreateData = {
+    body: CreateSessionDto;
+    path?: never;
+    query?: never;
+    url: '/v1/sessions';
+};
+
+export type SessionsCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SessionsCreateError = SessionsCreateErrors[keyof SessionsCreateErrors];
+
+export type SessionsCreateResponses = {
+    /**
+     * Created
+     */
+    201: SessionView;
+};
+
+export type SessionsCreateResponse = SessionsCreateResponses[keyof SessionsCreateResponses];
+
+export type SessionsEndData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the session.
+         */
+        session_id: string;
+    };
+    query?: never;
+    url: '/v1/sessions/{session_id}';
+};
+
+export type SessionsEndErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SessionsEndError = SessionsEndErrors[keyof SessionsEndErrors];
+
+export type SessionsEndResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type SessionsEndResponse = SessionsEndResponses[keyof SessionsEndResponses];
+
+export type CurrentSessionDeleteData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/session';
+};
+
+export type CurrentSessionDeleteErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type CurrentSessionDeleteError = CurrentSessionDeleteErrors[keyof CurrentSessionDeleteErrors];
+
+export type CurrentSessionDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type CurrentSessionDeleteResponse = CurrentSessionDeleteResponses[keyof CurrentSessionDeleteResponses];
+
+export type CurrentSessionGetData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/session';
+};
+
+export type CurrentSessionGetErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type CurrentSessionGetError = CurrentSessionGetErrors[keyof CurrentSessionGetErrors];
+
+export type CurrentSessionGetResponses = {
+    /**
+     * OK
+     */
+    200: SessionView;
+};
+
+export type CurrentSessionGetResponse = CurrentSessionGetResponses[keyof CurrentSessionGetResponses];
+
+export type CurrentSessionUpdateData = {
+    body: UpdateSessionDto;
+    path?: never;
+    query?: never;
+    url: '/v1/session';
+};
+
+export type CurrentSessionUpdateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type CurrentSessionUpdateError = CurrentSessionUpdateErrors[keyof CurrentSessionUpdateErrors];
+
+export type CurrentSessionUpdateResponses = {
+    /**
+     * OK
+     */
+    200: SessionView;
+};
+
+export type CurrentSessionUpdateResponse = CurrentSessionUpdateResponses[keyof CurrentSessionUpdateResponses];
+
+export type CurrentSessionUpdatePersonData = {
+    body: UpdatePersonDto;
+    path?: never;
+    query?: never;
+    url: '/v1/session/person';
+};
+
+export type CurrentSessionUpdatePersonErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type CurrentSessionUpdatePersonError = CurrentSessionUpdatePersonErrors[keyof CurrentSessionUpdatePersonErrors];
+
+export type CurrentSessionUpdatePersonResponses = {
+    /**
+     * OK
+     */
+    200: SessionView;
+};
+
+export type CurrentSessionUpdatePersonResponse = CurrentSessionUpdatePersonResponses[keyof CurrentSessionUpdatePersonResponses];
 
 export type RecordingsListData = {
     body?: never;

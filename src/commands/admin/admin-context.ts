@@ -8,10 +8,15 @@ import { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { ApiKey } from '../../modules/api-keys/api-key.entity.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
+import { PeopleService } from '../../modules/people/people.service.js';
+import { SignInLinksService } from '../../modules/people/sign-in-links.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions.service.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
+import { Membership } from '../../modules/people/membership.entity.js';
+import { Person } from '../../modules/people/person.entity.js';
+import { SignInLink } from '../../modules/people/sign-in-link.entity.js';
 import { Webhook } from '../../modules/webhooks/webhook.entity.js';
 import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
@@ -36,7 +41,7 @@ class AdminModule {
         ConfigModule.forRoot(env),
         // Commands may count the rows of all accounts, and the operator waits for them.
         DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
-        TypeOrmModule.forFeature([Account, ApiKey, Webhook]),
+        TypeOrmModule.forFeature([Account, ApiKey, Webhook, Person, Membership, SignInLink]),
       ],
       providers: [
         RedisService,
@@ -46,6 +51,8 @@ class AdminModule {
         CounterAuditService,
         AccountService,
         ApiKeysService,
+        PeopleService,
+        SignInLinksService,
         WebhookSecretsService,
         RetranscriptionsService,
         { provide: SecurityLogService, useValue: securityLog },

@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
+import { ROLES } from '../../access/roles.js';
 import { SCOPES } from '../../access/scopes.js';
 import { type Extension, registerExtensions } from '../../extension.js';
 import { ACCOUNT_STATUSES, DEFAULT_PLAN, planNames } from '../../access/plans.js';
@@ -66,6 +67,7 @@ function adminProgram(extensions: Extension[]): Command {
     .option('--without-audio', 'remove the rows although storage has none of the audio')
     .action(run(async () => (await import('./purge-account.js')).purgeAccount(extensions)));
   addKeyCommands(program, run);
+  addPersonCommands(program, run);
 
   addCounterCommands(program, run);
   addRetranscribeCommand(program, run);
@@ -121,6 +123,15 @@ function addAccountCommands(program: Command, run: Run, extensions: Extension[])
   command(program, 'account:list', 'list all accounts').action(
     run(async () => (await import('./account-commands.js')).listAccounts),
   );
+}
+
+function addPersonCommands(program: Command, run: Run): void {
+  command(program, 'person:link', 'print a link that signs in a member of an account, once and within a day')
+    .requiredOption(...ACCOUNT)
+    .requiredOption('--email <address>', 'e-mail address of the member, who is added if there is none', email)
+    .option('--role <role>', `${ROLES.join(', ')} (default: owner)`, choice(ROLES))
+    .option('--name <text>', 'name of a new person (default: the e-mail address)', text(100))
+    .action(run(async () => (await import('./person-commands.js')).createLink));
 }
 
 function addCounterCommands(program: Command, run: Run): void {

@@ -1,6 +1,12 @@
 import { Body, Controller, Delete, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Actor, CurrentActor, CurrentPrincipal, RequireScope } from '../../access/access.decorators.js';
+import {
+  type Actor,
+  CurrentActor,
+  CurrentPrincipal,
+  RequireKey,
+  RequireScope,
+} from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
@@ -32,7 +38,7 @@ export class AccessTokensController {
    */
   @Post()
   @ApiErrors(new InvalidRequestError({ field: 'identity', reason: 'is required' }))
-  @RequireScope('recordings:write')
+  @RequireKey('recordings:write')
   async create(
     @CurrentPrincipal() principal: Principal,
     @CurrentActor() actor: Actor,

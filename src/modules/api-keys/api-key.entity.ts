@@ -46,9 +46,13 @@ export class ApiKey {
   @Column('text', { array: true, nullable: true })
   allowedAddresses: string[] | null;
 
-  /** The key that made this one; null when the operator did. */
+  /** The key that made this one; null when a person or the operator did. */
   @Column('uuid', { nullable: true })
   createdBy: string | null;
+
+  /** The person who made it (D97), who may have left since. */
+  @Column('uuid', { nullable: true })
+  createdByPerson: string | null;
 
   @Column('timestamptz')
   createdAt: Date;

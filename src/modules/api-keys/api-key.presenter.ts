@@ -1,12 +1,12 @@
 import { creationTime, resourceTime } from '../../platform/http/timestamps.js';
 import { type ApiKey, warningsOf } from './api-key.entity.js';
 // Types only: the command line presents them as well, and @nestjs/swagger would be half of all that it loads.
-import type { ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from './api-keys.dto.js';
+import type { ApiKeyInclusion, ApiKeyView, CreatedApiKeyView, SingleApiKeyView } from './api-keys.dto.js';
 
 const uriOf = (key: ApiKey): string => `/v1/account/api-keys/${key.id}`;
 
 interface Inclusion {
-  include?: 'warnings';
+  include?: ApiKeyInclusion;
 }
 
 export function presentApiKey(key: ApiKey, { include }: Inclusion): ApiKeyView {
@@ -24,7 +24,8 @@ export function presentApiKey(key: ApiKey, { include }: Inclusion): ApiKeyView {
     updated_at: resourceTime(key.updatedAt),
     uri: uriOf(key),
     ...(key.allowedAddresses && { allowed_addresses: key.allowedAddresses }),
-    ...(include && { warnings: warningsOf(key) }),
+    ...(include === 'warnings' && { warnings: warningsOf(key) }),
+    ...(include === 'creator' && { created_by_person: key.createdByPerson }),
   };
 }
 

@@ -63,12 +63,12 @@ export class ApiKeysController {
   )
   @RequireScope('account:write')
   async create(
-    @CurrentPrincipal() { accountId, keyId, scopes }: Principal,
+    @CurrentPrincipal() { accountId, keyId, personId, scopes }: Principal,
     @CurrentActor() actor: Actor,
     @Body() dto: CreateApiKeyDto,
     @Query() _query: NoQuery,
   ): Promise<CreatedApiKeyView> {
-    const { key, secret } = await this.keys.create(accountId, { keyId, scopes }, dto);
+    const { key, secret } = await this.keys.create(accountId, { keyId, personId, scopes }, dto);
     this.securityLog.record('api key created', { ...actor, key_id: key.id, scopes: key.scopes });
     return presentCreatedApiKey(key, secret);
   }

@@ -69,6 +69,9 @@ export class CreateApiKeyDto {
   mode?: ApiKeyMode;
 }
 
+const API_KEY_INCLUSIONS = ['warnings', 'creator'] as const;
+export type ApiKeyInclusion = (typeof API_KEY_INCLUSIONS)[number];
+
 export class ListApiKeysQuery extends PageQuery {
   /** `test` lists the test keys of the account. Defaults to the mode of the key that asks; a test key sees only these. */
   @IsOmittable()
@@ -80,17 +83,17 @@ export class ListApiKeysQuery extends PageQuery {
   @IsFilter(API_KEY_STATUSES)
   status?: ApiKeyStatus;
 
-  /** `warnings` adds the list of warnings to each key. */
+  /** `warnings` adds the list of warnings to each key, `creator` the person who created it. */
   @IsOmittable()
-  @IsFilter(['warnings'])
-  include?: 'warnings';
+  @IsFilter(API_KEY_INCLUSIONS)
+  include?: ApiKeyInclusion;
 }
 
 export class GetApiKeyQuery {
-  /** `warnings` adds the list of warnings. */
+  /** `warnings` adds the list of warnings, `creator` the person who created the key. */
   @IsOmittable()
-  @IsFilter(['warnings'])
-  include?: 'warnings';
+  @IsFilter(API_KEY_INCLUSIONS)
+  include?: ApiKeyInclusion;
 }
 
 export class RevokeApiKeyQuery {
@@ -149,6 +152,10 @@ export class ApiKeyView {
    */
   @ApiPropertyOptional({ enum: API_KEY_WARNINGS, isArray: true, example: ['expires_soon'] })
   warnings?: ApiKeyWarning[];
+
+  /** Only with `include=creator`: id of the person who created the key; null if a key or the operator did. */
+  @ApiPropertyOptional({ type: String, nullable: true, example: '019aa5c7-0a1b-7c2d-8e3f-4a5b6c7d8e9f' })
+  created_by_person?: string | null;
 }
 
 export class ApiKeyPage extends PageFields {
@@ -159,7 +166,7 @@ export class SingleApiKeyView extends ApiKeyView {
   @ApiProperty({ type: String, nullable: true, example: 'Uploads from the phone app' })
   description: string | null;
 
-  /** Id of the key that created this one; null if the operator did. */
+  /** Id of the key that created this one; null if a person or the operator did. */
   @ApiProperty({ type: String, nullable: true, example: null })
   created_by: string | null;
 }

@@ -27,8 +27,10 @@ const MAX_ACTIVE_KEYS = 100;
 
 /** Who creates a key. The new key never gets more rights than its creator has (D11, D36). */
 export interface KeyCreator {
-  /** Null for the operator. */
+  /** Null for a person, and for the operator. */
   keyId: string | null;
+  /** Who has signed in, if that is a person. */
+  personId?: string | null;
   scopes: readonly Scope[];
 }
 
@@ -70,6 +72,7 @@ export class ApiKeysService {
       expiresAt: dto.expires_at ? new Date(dto.expires_at) : null,
       revokedAt: null,
       createdBy: creator.keyId,
+      createdByPerson: creator.personId ?? null,
       createdAt: now,
       updatedAt: now,
     });

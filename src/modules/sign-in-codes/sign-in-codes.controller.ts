@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Body, Controller, Headers, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { type Actor, CurrentActor, Public, RequireScope } from '../../access/access.decorators.js';
+import { type Actor, CurrentActor, Public, RequireKey } from '../../access/access.decorators.js';
 import { AuthenticationError } from '../../platform/errors/errors.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
@@ -32,7 +32,7 @@ export class SignInCodesController {
    */
   @Post()
   @ApiCreatedResponse({ type: CreatedSignInCodeView })
-  @RequireScope('account:read')
+  @RequireKey('account:read')
   async create(
     @CurrentActor() actor: Actor,
     @Headers() headers: IncomingHttpHeaders,

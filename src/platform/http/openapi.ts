@@ -142,8 +142,9 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
     if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });
     for (const operation of [item.get, item.post, item.put, item.patch, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
-      // An operation without a scope is open to anyone who knows its URL.
-      if (operation['x-required-scope'] === undefined) operation.security = [];
+      // An operation without a scope takes a session, or is open to anyone who knows its URL.
+      if (operation['x-required-scope'] === undefined)
+        operation.security = operation['x-session'] ? [{ session: [] }] : [];
       addJsonBody(operation);
       addSuccessExamples(path, operation, document);
       for (const error of commonErrors(path, operation)) addError(operation, error, shape);
@@ -209,6 +210,7 @@ function commonErrors(path: string, operation: Operation): ApiError[] {
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   'x-required-scope'?: string;
+  'x-session'?: true;
   [JSON_BODY]?: SchemaOrRef;
 };
 type Response = Extract<Operation['responses'][string], { description: string }>;

@@ -83,6 +83,8 @@ export interface RequestCaller {
   /** The API key, or the one that issued the access token. */
   key_id?: string | undefined;
   token_id?: string | undefined;
+  /** Who has signed in. */
+  person_id?: string | undefined;
 }
 
 export function setCaller(request: IncomingMessage, caller: RequestCaller): void {

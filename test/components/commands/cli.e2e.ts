@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import request from 'supertest';
 import { SCOPES } from '../../../src/access/scopes.js';
 import { type CommandResult, runCli, commandRunner } from '../../support/service/cli.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
@@ -218,6 +219,22 @@ describe('the command line (D30)', () => {
     const said = await run('key:list', '--account', accountId);
     expect(said.stdout).toContain(credentials.id);
     expect(said.stdout).not.toContain(created.id);
+  });
+
+  it('person:link lets the first owner of an account sign in, and gives an existing member another role', async () => {
+    const { accountId } = await service.account();
+    const member = ['--account', accountId, '--email', 'ada@example.com'];
+    const { link, ...created } = await json('person:link', ...member, '--name', 'Ada Byron');
+    expect(created).toMatchObject({ account_id: accountId, person_id: expect.stringMatching(UUID), role: 'owner' });
+    expect(Date.parse(created.expires_at) - Date.now()).toBeLessThanOrEqual(86_400_000);
+    const signedIn = await request(service.url).post('/v1/sessions').send({ link }).expect(201);
+    expect(signedIn.body).toMatchObject({ person: { name: 'Ada Byron', email: 'ada@example.com' }, role: 'owner' });
+    const again = await json('person:link', ...member, '--role', 'viewer');
+    expect(again).toMatchObject({ person_id: created.person_id, role: 'viewer' });
+    const asViewer = await request(service.url).post('/v1/sessions').send({ link: again.link }).expect(201);
+    expect(asViewer.body).toMatchObject({ role: 'viewer', memberships: [{ account_id: accountId }] });
+    expectFailure(await run('person:link', ...member, '--role', 'king'), /owner, admin, editor, viewer/);
+    expectFailure(await run('person:link', '--account', randomUUID(), '--email', 'a@example.com'), /No such account/);
   });
 
   it('key:create makes a key with every scope, in the shape of its creation (2.2)', async () => {

@@ -56,6 +56,8 @@ export interface DescribedOperation {
   scope: string | undefined;
   /** Whether an access token will do by itself. */
   takesToken: boolean;
+  /** Whether people who have signed in call it, and nobody else. */
+  takesSession: boolean;
 }
 
 interface RawOperation {
@@ -64,6 +66,7 @@ interface RawOperation {
   responses: Record<string, Partial<DescribedResponse>>;
   security?: Record<string, unknown>[];
   'x-required-scope'?: string;
+  'x-session'?: boolean;
 }
 
 export interface ApiDocument {
@@ -100,7 +103,7 @@ export function readDocument(): ApiDocument {
 export const resolvedSchema = (name: string, document: ApiDocument): Schema =>
   resolve({ $ref: `#/components/schemas/${name}` }, document) as Schema;
 
-/** Whatever the document holds is fuzzed: an operation that is added needs no line here. A WebSocket has tests of its own. */
+/** Whatever the document holds is fuzzed: an operation that is added needs no line here. A WebSocket and sessions have tests of their own. */
 export function operationsOf(document: ApiDocument): DescribedOperation[] {
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
@@ -119,11 +122,12 @@ export function operationsOf(document: ApiDocument): DescribedOperation[] {
           ]),
         ),
         scope: resolved['x-required-scope'],
+        takesSession: resolved['x-session'] === true,
         takesToken: (resolved.security ?? []).some((way) => Object.keys(way).join() === 'token'),
       };
     }),
   );
-  return operations.filter(({ responses }) => !responses['101']);
+  return operations.filter(({ responses, takesSession }) => !responses['101'] && !takesSession);
 }
 
 /** None of our schemas holds itself; one that did would be a stack overflow here and not pass unnoticed. */

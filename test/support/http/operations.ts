@@ -170,13 +170,20 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/models/:model', 'recordings:read', 200, shapes.MODEL, { isCompatible: true }),
 ];
 
-/** Operations that take no credentials, and one that is no ordinary request. They have tests of their own. */
+/** Operations that take no credentials or a session, and one that is no ordinary request. They have tests of their own. */
 const OTHER_OPERATIONS = [
   'GET /v1/recordings/:recording_id/signed-audio',
   'POST /v1/account/sign-in-codes/exchange',
   'GET /v1/realtime',
   'POST /v1/shares/open',
   'GET /v1/shares/audio',
+  'POST /v1/sessions',
+  'GET /v1/sessions',
+  'DELETE /v1/sessions/:session_id',
+  'GET /v1/session',
+  'PATCH /v1/session',
+  'DELETE /v1/session',
+  'PATCH /v1/session/person',
 ];
 
 /** Everything that the router has. */

@@ -17,6 +17,8 @@ export const principalOf = (accountId: string, quotas: Partial<Quotas> = {}): Pr
   keyExpiresAt: null,
   refusedAddress: null,
   tokenId: null,
+  sessionId: null,
+  personId: null,
   version: 0,
   scopes: [],
   userId: null,

@@ -43,7 +43,7 @@ describe('AudioDownloadService', () => {
   let downloads: AudioDownloadService;
 
   beforeEach(() => {
-    [steps, isThere, grant, readError] = [[], true, { accountId: 'a', recordingId: 'r', keyId: 'k' }, null];
+    [steps, isThere, grant, readError] = [[], true, { accountId: 'a', recordingId: 'r', signer: { keyId: 'k' } }, null];
     access = { suspended: false, keyIsValid: true };
     registry = new Registry();
     const recordings = {
@@ -87,13 +87,13 @@ describe('AudioDownloadService', () => {
 
   describe('createUrl', () => {
     const principal = (changes: Partial<Principal> = {}): Principal =>
-      ({ accountId: 'a', keyId: 'k', keyExpiresAt: CREATED, ...changes }) as Principal;
+      ({ accountId: 'a', keyId: 'k', sessionId: null, keyExpiresAt: CREATED, ...changes }) as Principal;
 
     it('signs for a recording of the account, and for no longer than the key', async () => {
       expect(await downloads.createUrl(principal(), 'r')).toBe('signed');
       expect(steps).toEqual([
         ['get', 'a', 'r'],
-        ['sign', { accountId: 'a', recordingId: 'r', keyId: 'k' }, CREATED],
+        ['sign', { accountId: 'a', recordingId: 'r', signer: { keyId: 'k' } }, CREATED],
       ]);
     });
 

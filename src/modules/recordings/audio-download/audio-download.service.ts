@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { selectKeyAccess } from '../../../access/accounts.queries.js';
+import { selectSessionAccess } from '../../../access/sessions.queries.js';
 import type { Principal } from '../../../access/principal.js';
 import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
@@ -65,20 +66,24 @@ export class AudioDownloadService {
   }
 
   /** @throws NotFoundError */
-  async createUrl({ accountId, keyId, keyExpiresAt }: Principal, recordingId: string): Promise<SignedAudio> {
-    if (keyId === null) throw new Error('only a key pair may read recordings');
+  async createUrl({ accountId, keyId, sessionId, keyExpiresAt }: Principal, recordingId: string): Promise<SignedAudio> {
+    const signer = keyId === null ? sessionId !== null && { sessionId } : { keyId };
+    if (!signer) throw new Error('only a key pair or a session may read recordings');
     refuseDeleted(await this.recordings.get(accountId, recordingId));
-    return await this.urls.sign({ accountId, recordingId, keyId }, keyExpiresAt);
+    return await this.urls.sign({ accountId, recordingId, signer }, keyExpiresAt);
   }
 
   /**
-   * The recording that a URL is for, while the key that made the URL is valid.
+   * The recording that a URL is for, while the key or session that made the URL is valid.
    * @throws AuthenticationError, AccountSuspendedError, NotFoundError
    */
   async findSigned(recordingId: string, token: string): Promise<Recording> {
     const grant = await this.urls.verify(token);
     if (grant?.recordingId !== recordingId) throw new AuthenticationError(INVALID_URL);
-    const access = await selectKeyAccess(this.database, grant.accountId, grant.keyId);
+    const { accountId, signer } = grant;
+    const access = await ('keyId' in signer
+      ? selectKeyAccess(this.database, accountId, signer.keyId)
+      : selectSessionAccess(this.database, accountId, signer.sessionId));
     if (!access?.keyIsValid) throw new AuthenticationError(INVALID_URL);
     if (access.suspended) throw new AccountSuspendedError();
     return await this.recordings.get(grant.accountId, recordingId);

@@ -5,7 +5,7 @@ import { AudioUrlsService } from './audio-urls.service.js';
 
 const NOW = new Date('2026-11-22T10:00:00.700Z');
 const NOW_SECONDS = Math.floor(NOW.getTime() / 1000);
-const GRANT = { accountId: 'account', recordingId: 'recording', keyId: 'key' };
+const GRANT = { accountId: 'account', recordingId: 'recording', signer: { keyId: 'key' } };
 
 describe('AudioUrlsService (D41)', () => {
   const secrets = new SecretsService({ secretKey: 'k'.repeat(32), secretKeyPrevious: null } as Env);
@@ -44,6 +44,14 @@ describe('AudioUrlsService (D41)', () => {
       key: 'key',
       exp: NOW_SECONDS + 300,
     });
+  });
+
+  it('names the session of a person in its place', async () => {
+    const grant = { accountId: 'account', recordingId: 'recording', signer: { sessionId: 'session' } };
+    const { token } = await urls.sign(grant, null);
+    expect(decodeJwt(token)).toMatchObject({ session: 'session' });
+    expect(decodeJwt(token)).not.toHaveProperty('key');
+    expect(await urls.verify(token)).toEqual(grant);
   });
 
   it('signs for a share until that ends, 12 hours at most, and neither kind is the other', async () => {

@@ -10,11 +10,14 @@ const LIFETIME = 300;
 /** The same of a share, which is looked for at each request. */
 const SHARE_LIFETIME = 12 * 3600;
 
-/** What a URL gives access to, and which key made it. */
+/** Which key or session made a URL. */
+type Signer = { keyId: string } | { sessionId: string };
+
+/** What a URL gives access to, and who made it. */
 export interface AudioGrant {
   accountId: string;
   recordingId: string;
-  keyId: string;
+  signer: Signer;
 }
 
 export interface SignedAudio {
@@ -31,8 +34,9 @@ export class AudioUrlsService {
   constructor(private readonly secrets: SecretsService) {}
 
   /** It expires with the key at the latest. */
-  async sign({ accountId, recordingId, keyId }: AudioGrant, keyExpiresAt: Date | null): Promise<SignedAudio> {
-    const claims = { sub: accountId, recording: recordingId, key: keyId };
+  async sign({ accountId, recordingId, signer }: AudioGrant, keyExpiresAt: Date | null): Promise<SignedAudio> {
+    const by = 'keyId' in signer ? { key: signer.keyId } : { session: signer.sessionId };
+    const claims = { sub: accountId, recording: recordingId, ...by };
     return await this.signed('audio', claims, endOf(LIFETIME, keyExpiresAt));
   }
 
@@ -43,9 +47,11 @@ export class AudioUrlsService {
 
   /** Null for a token that is not ours, not meant for this, changed, or expired. */
   async verify(token: string): Promise<AudioGrant | null> {
-    const { sub, recording, key } = (await this.verified('audio', token)) ?? {};
-    if (sub === undefined || typeof recording !== 'string' || typeof key !== 'string') return null;
-    return { accountId: sub, recordingId: recording, keyId: key };
+    const { sub, recording, key, session } = (await this.verified('audio', token)) ?? {};
+    const signer =
+      typeof key === 'string' ? { keyId: key } : typeof session === 'string' ? { sessionId: session } : null;
+    if (sub === undefined || typeof recording !== 'string' || signer === null) return null;
+    return { accountId: sub, recordingId: recording, signer };
   }
 
   /** The share that a token is for; null as `verify`. */

@@ -83,7 +83,7 @@ export class EventFeedController {
   @ApiErrors(new TooManyEventStreamsError(10, 10))
   @RequireScope(STREAM_SCOPE)
   async stream(
-    @CurrentPrincipal() { accountId, keyId }: Principal,
+    @CurrentPrincipal() { accountId, keyId, sessionId }: Principal,
     @Query() query: StreamEventsQuery,
     @Headers('last-event-id') lastEventId: string | undefined,
     @Req() request: Request,
@@ -92,10 +92,9 @@ export class EventFeedController {
     if (lastEventId !== undefined && !isSequence(lastEventId)) {
       throw new InvalidRequestError({ field: 'Last-Event-ID', reason: LAST_EVENT_ID_RULE });
     }
-    if (keyId === null) throw new Error('a key pair has an id');
     const position = await this.positionOf(accountId, lastEventId ?? query.after);
     if (request.method === 'HEAD') response.set(STREAM_HEADERS).end();
-    else await this.streams.stream({ accountId, keyId }, position, response);
+    else await this.streams.stream({ accountId, keyId, sessionId }, position, response);
   }
 
   private async positionOf(accountId: string, after: string): Promise<number> {

@@ -12,22 +12,26 @@ export const STREAM_HEADERS = { 'Content-Type': 'text/event-stream; charset=utf-
 /** Who reads a stream. */
 export interface StreamReader {
   accountId: string;
-  keyId: string;
+  /** Its key, or else its session. */
+  keyId: string | null;
+  sessionId: string | null;
 }
 
 /** One connection that receives the events of its account (D40). */
 export class EventStream {
   readonly accountId: string;
-  readonly keyId: string;
+  readonly keyId: string | null;
+  readonly sessionId: string | null;
 
   /** @param position sequence of the last event that the reader has. */
   constructor(
-    { accountId, keyId }: StreamReader,
+    { accountId, keyId, sessionId }: StreamReader,
     public position: number,
     private readonly response: Response,
   ) {
     this.accountId = accountId;
     this.keyId = keyId;
+    this.sessionId = sessionId;
   }
 
   begin(): void {

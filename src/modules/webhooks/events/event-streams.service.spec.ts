@@ -97,7 +97,7 @@ describe('EventStreamsService', () => {
     position: number,
     { keyId = 'key', response = new FakeResponse() } = {},
   ): Promise<FakeResponse> => {
-    await streams.stream({ accountId, keyId }, position, response as unknown as Response);
+    await streams.stream({ accountId, keyId, sessionId: null }, position, response as unknown as Response);
     return response;
   };
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);

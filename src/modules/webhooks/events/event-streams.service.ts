@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import type { Response } from 'express';
 import { Registry } from 'prom-client';
 import { selectLiveKeys } from '../../../access/accounts.queries.js';
+import { selectLiveSessions } from '../../../access/sessions.queries.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../platform/errors/errors.js';
@@ -25,7 +26,7 @@ interface AccountStreams {
 
 /**
  * The event streams of this process. All of them share two statements every POLL_MS, which look for events and for keys
- * that ended; a signal makes events be read at once. Postgres is the record of both.
+ * that ended, and a third one while sessions read any; a signal makes events be read at once. Postgres is the record of both.
  */
 @Injectable()
 export class EventStreamsService implements BeforeApplicationShutdown {
@@ -141,7 +142,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     if (this.isPolling || this.accounts.size === 0) return;
     this.isPolling = true;
     try {
-      await this.endWithoutKey();
+      await this.endWithoutCredential();
       this.wake(await this.feed.accountsWithNewEvents(this.positions()));
     } catch (error) {
       this.logger.warn({ err: error }, 'event streams could not look for events');
@@ -158,11 +159,22 @@ export class EventStreamsService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Ends the streams of keys that were revoked or have expired, and of suspended accounts. */
-  private async endWithoutKey(): Promise<void> {
+  /** Ends the streams of keys and sessions that have ended, and of suspended accounts. */
+  private async endWithoutCredential(): Promise<void> {
     const streams = this.streams();
-    const keyIds = [...new Set(streams.map(({ keyId }) => keyId))];
-    const live = new Set(await selectLiveKeys(this.database, keyIds, STREAM_SCOPE));
-    for (const stream of streams) if (!live.has(stream.keyId)) stream.end();
+    const keyIds = idsOf(streams, ({ keyId }) => keyId);
+    const sessionIds = idsOf(streams, ({ sessionId }) => sessionId);
+    const keys = keyIds.length === 0 ? [] : await selectLiveKeys(this.database, keyIds, STREAM_SCOPE);
+    // Every role has the scope, but a session may act for another account now.
+    const sessions = sessionIds.length === 0 ? [] : await selectLiveSessions(this.database, sessionIds);
+    const live = new Set([...keys, ...sessions.map(({ id, accountId }) => `${accountId}/${id}`)]);
+    for (const stream of streams) {
+      const { accountId, keyId, sessionId } = stream;
+      if (!live.has(keyId ?? `${accountId}/${sessionId}`)) stream.end();
+    }
   }
 }
+
+const idsOf = (streams: readonly EventStream[], of: (stream: EventStream) => string | null): string[] => [
+  ...new Set(streams.map(of).filter((id) => id !== null)),
+];

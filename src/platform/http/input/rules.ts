@@ -6,7 +6,7 @@ import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
 import { checkSpeakers, SPEAKERS_SCHEMAS } from '../../speakers.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { MAX_NETWORKS, networksProblem } from '../networks.js';
-import { anyOf, isCleanText, isDay, isFutureInstant } from './text-rules.js';
+import { anyOf, isCleanText, isDay, isEmail, isFutureInstant } from './text-rules.js';
 
 export { isCleanText, isFutureInstant };
 
@@ -41,6 +41,11 @@ const once =
 /** Clean text of `min` to `max` code points; where some is wanted, blanks alone will not do. */
 export function IsText(min: number, max: number): PropertyDecorator {
   return applyDecorators(IsValid('isText', textOf(min, max)), ApiProperty({ minLength: min, maxLength: max }));
+}
+
+export function IsEmail(): PropertyDecorator {
+  const check: Check = (value) => (typeof value === 'string' && isEmail(value) ? null : 'must be an e-mail address');
+  return applyDecorators(IsValid('isEmail', check), ApiProperty({ format: 'email', maxLength: 254 }));
 }
 
 /** The check of `IsText`, for what is no field of a JSON body. */

@@ -1,0 +1,34 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Request } from 'express';
+
+/** Browsers take a `__Host-` cookie only with Secure, Path=/ and no Domain: no other host can set it. */
+const COOKIE = '__Host-vnotes-session';
+const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
+
+/** The value of the header `Set-Cookie`. */
+export function sessionCookie(token: string, expiresAt: Date): string {
+  const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  return `${COOKIE}=${token}; Max-Age=${seconds}; ${ATTRIBUTES}`;
+}
+
+/** Makes the browser forget the session. */
+export const NO_SESSION_COOKIE = `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`;
+
+/** The token of the session, of which nothing is checked; null without one. */
+export function sessionTokenOf({ cookie = '' }: IncomingHttpHeaders): string | null {
+  const found = cookie
+    .split(';')
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${COOKIE}=`));
+  return found === undefined ? null : found.slice(COOKIE.length + 1);
+}
+
+/**
+ * Whether a page of this service sends the request: browsers add a cookie to requests that pages of others make, too.
+ * Pages cannot set these two headers.
+ */
+export function isSameOrigin({ headers, host }: Request): boolean {
+  const { 'sec-fetch-site': site, origin } = headers;
+  if (site !== undefined) return site === 'same-origin';
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { raiseCredentialVersion } from '../../access/accounts.queries.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import type { Role } from '../../access/roles.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
+import { Membership } from './membership.entity.js';
+import { Person } from './person.entity.js';
+import { type MadeLink, SignInLinksService } from './sign-in-links.service.js';
+
+/** Days that a link which signs in a person is valid. */
+const LINK_DAYS = 1;
+
+/** Whom an operator lets into an account. */
+export interface OperatorsMember {
+  name: string;
+  email: string;
+  role: Role;
+}
+
+@Injectable()
+export class PeopleService {
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly links: SignInLinksService,
+    private readonly versions: CredentialVersionsService,
+  ) {}
+
+  /**
+   * A link that signs in the member of the account with this e-mail address, whose role becomes the given one. Without such a
+   * member a new person is made.
+   */
+  async createLink(accountId: string, member: OperatorsMember): Promise<{ personId: string; link: MadeLink }> {
+    return await this.versions.change(accountId, async (tx) => {
+      const found = await findMember(tx, accountId, member.email);
+      const personId = found?.personId ?? (await insertMember(tx, accountId, member));
+      if (found && found.role !== member.role) {
+        await tx.manager.update(Membership, { id: found.id }, { role: member.role, updatedAt: new Date() });
+        await raiseCredentialVersion(tx, accountId);
+      }
+      return { personId, link: await this.links.create(tx, { accountId, personId, days: LINK_DAYS }) };
+    });
+  }
+}
+
+/** The oldest with this e-mail address. Locked until the transaction ends. */
+async function findMember(
+  tx: Tx,
+  accountId: string,
+  email: string,
+): Promise<Pick<Membership, 'id' | 'personId' | 'role'> | undefined> {
+  const [found] = await tx.query<Pick<Membership, 'id' | 'personId' | 'role'>>(
+    `SELECT m.id, m.person_id AS "personId", m.role FROM memberships m JOIN people p ON p.id = m.person_id
+     WHERE m.account_id = $1 AND lower(p.email) = lower($2) ORDER BY m.created_at, m.id LIMIT 1 FOR UPDATE OF m`,
+    [accountId, email],
+  );
+  return found;
+}
+
+/** @returns the id of the new person */
+async function insertMember(tx: Tx, accountId: string, { name, email, role }: OperatorsMember): Promise<string> {
+  const times = { createdAt: new Date(), updatedAt: new Date() };
+  const person = { id: uuidv7(), name, email, passwordHash: null, passwordSalt: null, ...times };
+  await tx.manager.insert(Person, person);
+  await tx.manager.insert(Membership, { id: uuidv7(), accountId, personId: person.id, role, ...times });
+  return person.id;
+}

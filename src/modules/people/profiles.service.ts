@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
+import { AuthenticationError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { PasswordsService } from './passwords.service.js';
+import { Person } from './person.entity.js';
+import type { Session } from './session.entity.js';
+import { SessionsService } from './sessions.service.js';
+import { SignInsService } from './sign-ins.service.js';
+
+/** What is undefined stays. */
+export interface ProfileChanges {
+  name?: string | undefined;
+  email?: string | undefined;
+  password?: string | undefined;
+  currentPassword?: string | undefined;
+}
+
+/** What people change of themselves. */
+@Injectable()
+export class ProfilesService {
+  constructor(
+    @InjectRepository(Person) private readonly people: Repository<Person>,
+    private readonly database: DatabaseService,
+    private readonly passwords: PasswordsService,
+    private readonly sessions: SessionsService,
+    private readonly signIns: SignInsService,
+  ) {}
+
+  /**
+   * A new password, and a new e-mail address, take the current password, except in a session that began with a link: so a
+   * forgotten password is replaced. A new password ends all other sessions of the person, and the links that sign in.
+   * @param address of the client, whose guesses are limited
+   * @throws InvalidRequestError, RateLimitError
+   */
+  async update(session: Session, changes: ProfileChanges, address: string | undefined): Promise<void> {
+    const { name, email, password, currentPassword } = changes;
+    const person = await this.find(session.personId);
+    const isOtherEmail = email !== undefined && email.toLowerCase() !== person.email.toLowerCase();
+    if (password !== undefined) this.passwords.refuseCommon(password);
+    const hasPassword = person.passwordHash !== null;
+    if (currentPassword !== undefined && hasPassword) await this.verify(person, currentPassword, address);
+    else if (hasPassword && (isOtherEmail || (password !== undefined && session.beganWith !== 'link')))
+      throw new InvalidRequestError({ field: 'current_password', reason: 'is required' });
+    const fields = {
+      ...(name !== undefined && { name }),
+      ...(email !== undefined && { email }),
+      updatedAt: new Date(),
+    };
+    // Passwords of one address have one salt, so that another address takes another hash.
+    const stored = password ?? (isOtherEmail && hasPassword ? currentPassword : undefined);
+    if (stored === undefined) await this.people.update({ id: person.id }, fields);
+    else {
+      await this.passwords.change(email ?? person.email, stored, async (tx, { hash, salt }) => {
+        const hashed = { passwordHash: hash, passwordSalt: salt };
+        await tx.manager.update(Person, { id: person.id }, { ...fields, ...hashed });
+        if (password !== undefined) await removeLinks(tx, person.id);
+      });
+    }
+    if (password !== undefined) await this.sessions.endOthers(person.id, session.id);
+  }
+
+  private async find(id: string): Promise<Person> {
+    const person = await this.people.findOne({
+      where: { id },
+      select: { id: true, name: true, email: true, passwordHash: true },
+    });
+    if (!person) throw new AuthenticationError();
+    return person;
+  }
+
+  private async verify({ id, email }: Person, password: string, address: string | undefined): Promise<void> {
+    await this.signIns.limitAttempts(email, address);
+    if (await this.passwords.isOf(id, password)) return;
+    throw new InvalidRequestError({ field: 'current_password', reason: 'is not the password of this person' });
+  }
+}
+
+/** Those that sign in the person, and no invitations. */
+async function removeLinks(tx: Tx, personId: string): Promise<void> {
+  await tx.query('DELETE FROM sign_in_links WHERE person_id = $1', [personId]);
+}

@@ -1,0 +1,42 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { Person } from './person.entity.js';
+
+/** That a person has signed in, in one browser. */
+@Entity('sessions')
+export class Session {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** SHA-256 of the token, which stands in the cookie alone. */
+  @Column('text', { select: false })
+  tokenHash: string;
+
+  @ForeignKey(() => Person, { onDelete: 'CASCADE' })
+  @Column('uuid')
+  personId: string;
+
+  /** The account for which it acts now. */
+  @ForeignKey('Account', { onDelete: 'CASCADE' })
+  @Column('uuid')
+  accountId: string;
+
+  @Column('text')
+  beganWith: 'password' | 'link';
+
+  /** Of the browser, when it signed in. */
+  @Column('text', { nullable: true })
+  address: string | null;
+
+  @Column('text', { nullable: true })
+  userAgent: string | null;
+
+  @Column('timestamptz')
+  createdAt: Date;
+
+  /** Within a minute or so. */
+  @Column('timestamptz')
+  lastSeenAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}

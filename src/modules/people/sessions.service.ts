@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { raiseCredentialVersion } from '../../access/accounts.queries.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import type { Role } from '../../access/roles.js';
+import { isLiveSession } from '../../access/sessions.queries.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
+import { isResourceId } from '../../platform/database/find-or-fail.js';
+import { AuthenticationError, NotFoundError } from '../../platform/errors/errors.js';
+import type { PageQuery, PageResult } from '../../platform/http/page.js';
+import { Person } from './person.entity.js';
+import { Session } from './session.entity.js';
+
+/** Of one person; the oldest ends when there would be more. */
+const MAX_SESSIONS = 50;
+
+export interface MembershipDetails {
+  id: string;
+  accountId: string;
+  accountName: string;
+  role: Role;
+}
+
+/** A session, with all that its person sees of it. */
+export interface SessionDetails {
+  session: Session;
+  person: Person;
+  /** Of the account for which it acts. */
+  membership: MembershipDetails;
+  /** All of the person, by the names of the accounts. */
+  memberships: MembershipDetails[];
+}
+
+/** Sessions that have begun, until they end (D97). */
+@Injectable()
+export class SessionsService {
+  constructor(
+    @InjectRepository(Session) private readonly sessions: Repository<Session>,
+    @InjectRepository(Person) private readonly people: Repository<Person>,
+    private readonly database: DatabaseService,
+    private readonly versions: CredentialVersionsService,
+  ) {}
+
+  /** @throws AuthenticationError when it has ended meanwhile */
+  async details(sessionId: string): Promise<SessionDetails> {
+    const session = await this.sessions.findOneBy({ id: sessionId });
+    const person = session && (await this.people.findOneBy({ id: session.personId }));
+    const memberships = person ? await membershipsOf(this.database, person.id) : [];
+    const membership = memberships.find(({ accountId }) => accountId === session?.accountId);
+    if (!session || !person || !membership) throw new AuthenticationError();
+    return { session, person, membership, memberships };
+  }
+
+  /** Those of the person that have not ended, newest first. */
+  async list(personId: string, { page, limit }: PageQuery): Promise<PageResult<Session>> {
+    const [items, total] = await this.sessions
+      .createQueryBuilder('s')
+      .where({ personId })
+      .andWhere(isLiveSession('s'))
+      .orderBy('s.createdAt', 'DESC')
+      .addOrderBy('s.id', 'DESC')
+      .skip(page * limit)
+      .take(limit)
+      .getManyAndCount();
+    return { items, total };
+  }
+
+  /** From the next request on it acts for another account of the person. @throws NotFoundError */
+  async switchTo(sessionId: string, personId: string, accountId: string): Promise<void> {
+    const session = await this.sessions.findOneBy({ id: sessionId });
+    if (!session) throw new AuthenticationError();
+    const memberships = await membershipsOf(this.database, personId);
+    if (!memberships.some((membership) => membership.accountId === accountId)) throw new NotFoundError('account');
+    // Other processes have it in their memory, with the account before.
+    await this.versions.change(session.accountId, async (tx) => {
+      await tx.manager.update(Session, { id: sessionId }, { accountId });
+      await raiseCredentialVersion(tx, session.accountId);
+    });
+  }
+
+  /** @throws NotFoundError */
+  async end(personId: string, sessionId: string): Promise<void> {
+    const ended = isResourceId(sessionId)
+      ? await this.endWhere(`id = $1 AND person_id = $2 AND ${isLiveSession('sessions')}`, [sessionId, personId])
+      : 0;
+    if (ended === 0) throw new NotFoundError('session');
+  }
+
+  /** All of the person but one. */
+  async endOthers(personId: string, sessionId: string): Promise<void> {
+    await this.endWhere('person_id = $1 AND id <> $2', [personId, sessionId]);
+  }
+
+  /** Those of the person beyond the most that one may have. */
+  async endOldest(personId: string): Promise<void> {
+    await this.endWhere(
+      `id IN (SELECT id FROM sessions WHERE person_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${MAX_SESSIONS})`,
+      [personId],
+    );
+  }
+
+  /** Every process refuses them from its next request on. @param condition SQL @returns how many there were */
+  private async endWhere(condition: string, parameters: unknown[]): Promise<number> {
+    const accountIds = await this.database.transact(async (tx) => {
+      const ended = await tx.query<{ accountId: string }>(
+        `DELETE FROM sessions WHERE ${condition} RETURNING account_id AS "accountId"`,
+        parameters,
+      );
+      // In one order, so that two transactions cannot deadlock.
+      const ids = ended.map(({ accountId }) => accountId).toSorted();
+      for (const id of new Set(ids)) await raiseCredentialVersion(tx, id);
+      return ids;
+    });
+    for (const id of new Set(accountIds)) await this.versions.announce(id);
+    return accountIds.length;
+  }
+}
+
+/** SQL, because accounts belong to another module. */
+async function membershipsOf(runner: Pick<DatabaseService, 'query'>, personId: string): Promise<MembershipDetails[]> {
+  return await runner.query(
+    `SELECT m.id, m.account_id AS "accountId", a.name AS "accountName", m.role
+     FROM memberships m JOIN accounts a ON a.id = m.account_id WHERE m.person_id = $1 ORDER BY a.name, m.id`,
+    [personId],
+  );
+}
