@@ -18,7 +18,7 @@ const derive = promisify<string, Buffer, number, Cost, Buffer>(scrypt);
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** 32 MB of memory, and about 100 ms in the thread pool of Node. */
+/** 32 MB of memory, and about 0.25 s of CPU time in the thread pool of Node. */
 const COST = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 /** Of the four threads of the pool: the others read and write files. */
 const AT_ONCE = 2;
