@@ -497,19 +497,23 @@ export type ExchangedKeyView = {
     api_secret: string;
 };
 
+/**
+ * Either `link`, or `email` and `password`.
+ */
 export type CreateSessionDto = {
-    /**
-     * E-mail address of the person. With `password`, in place of `link`.
-     */
-    email?: string;
-    /**
-     * Password of the person.
-     */
-    password?: string;
     /**
      * A link for one use, in place of both: what follows `#` in it.
      */
-    link?: string;
+    link: string;
+} | {
+    /**
+     * E-mail address of the person. With `password`, in place of `link`.
+     */
+    email: string;
+    /**
+     * Password of the person.
+     */
+    password: string;
 };
 
 export type SessionMembershipView = {

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type Role, ROLES, scopesOf } from '../../access/roles.js';
 import { type Scope, SCOPES } from '../../access/scopes.js';
 import { IsEmail, IsOmittable, IsText } from '../../platform/http/input/rules.js';
@@ -9,6 +9,13 @@ import type { MembershipDetails, SessionDetails } from './sessions.service.js';
 
 const MAX_PASSWORD = 200;
 
+/** All of it goes into the schema, though the type names the description alone. */
+const EITHER = {
+  description: 'Either `link`, or `email` and `password`.',
+  oneOf: [{ required: ['link'] }, { required: ['email', 'password'] }],
+};
+
+@ApiSchema(EITHER)
 export class CreateSessionDto {
   /**
    * E-mail address of the person. With `password`, in place of `link`.
@@ -26,7 +33,10 @@ export class CreateSessionDto {
   @IsText(1, MAX_PASSWORD)
   password?: string;
 
-  /** A link for one use, in place of both: what follows `#` in it. */
+  /**
+   * A link for one use, in place of both: what follows `#` in it.
+   * @example vnl_Qm3xT0cV8fKpYw2sLr7dNzB5hGjE1aXuIo9kRtM4vWc
+   */
   @IsOmittable()
   @IsText(1, 100)
   link?: string;

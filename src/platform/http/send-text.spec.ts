@@ -41,6 +41,24 @@ async function ask(text: string, acceptEncoding: string, method = 'GET') {
 const decoded = (coding: unknown, body: Buffer): string =>
   (coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body).toString();
 
+/** CPU time of this thread between two turns, at most, while the text is coded; whoever else has the CPU meanwhile. */
+async function longestTurn(text: string): Promise<number> {
+  let longest = 0;
+  let isOver = false;
+  const clock = (async () => {
+    for (let last = mainThreadCpuTime(); !isOver;) {
+      await delay(1);
+      longest = Math.max(longest, mainThreadCpuTime() - last);
+      last = mainThreadCpuTime();
+    }
+  })();
+  const { body } = await ask(text, 'br');
+  isOver = true;
+  await clock;
+  expect(brotliDecompressSync(body)).toHaveLength(Buffer.byteLength(text));
+  return longest;
+}
+
 describe('a text as an answer (D61)', () => {
   it.each([
     ['gzip, deflate, br, zstd', 'br'],
@@ -80,20 +98,9 @@ describe('a text as an answer (D61)', () => {
   it('is coded in other threads', async () => {
     // In one piece, as a text that was read: to join it would be measured, too.
     const text = Buffer.from(LONG.repeat(20)).toString();
-    let longest = 0;
-    let isOver = false;
-    const clock = (async () => {
-      // What this thread computes between two turns, whoever else has the CPU meanwhile.
-      for (let last = mainThreadCpuTime(); !isOver;) {
-        await delay(1);
-        longest = Math.max(longest, mainThreadCpuTime() - last);
-        last = mainThreadCpuTime();
-      }
-    })();
-    const { body } = await ask(text, 'br');
-    isOver = true;
-    await clock;
-    expect(brotliDecompressSync(body)).toHaveLength(Buffer.byteLength(text));
+    // The compiler and the collector of JavaScript take some turns; coding in this thread would take one in each run.
+    let longest = Infinity;
+    for (let run = 0; run < 3; run++) longest = Math.min(longest, await longestTurn(text));
     const here = startCpuTime();
     brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
     expect(longest).toBeLessThan(here() / 2);

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
+import { linkFor } from '../http/session-client.js';
 import { filePart, form, FORM_TYPE, textPart } from '../http/multipart.js';
 import { failDelivery } from '../state/recording-events.js';
 import { type DescribedOperation, idParameters, isChosenText, isSigned } from './description.js';
@@ -132,7 +133,7 @@ export class RequestBuilder {
     return query.map(([name, value]) => [name, value === example ? token : value]);
   }
 
-  /** The document's example of a code stands for one that can be exchanged. */
+  /** The document's example of a code, a share or a link stands for one that can be used. */
   private async exchangeable(
     owner: ApiClient,
     operation: DescribedOperation,
@@ -141,6 +142,10 @@ export class RequestBuilder {
     if (body?.kind !== 'json') return body;
     if (operation.path.endsWith('/shares/open')) {
       return { ...body, text: body.text.replace(/vnsh_[\w-]{43}(?=")/, await this.shareToken(owner)) };
+    }
+    if (operation.path.endsWith('/sessions')) {
+      const link = await linkFor(this.service, owner.accountId, { email: 'ada@example.com' });
+      return { ...body, text: body.text.replace(/vnl_[\w-]{43}(?=")/, link) };
     }
     if (!operation.path.endsWith('/sign-in-codes/exchange')) return body;
     const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };

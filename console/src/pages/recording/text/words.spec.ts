@@ -104,10 +104,10 @@ describe('the paragraphs of a text', () => {
   it('are found by words, whatever their case and accents', () => {
     const finder = new Finder(blocksOf(wordsOf('Das Café am Nordtor\nist im café', [], 60)));
     expect(finder.find('CAFE')).toEqual([
-      { block: 0, from: 1, to: 1 },
-      { block: 1, from: 6, to: 6 },
+      { block: 0, from: 1, to: 1, isWhole: true },
+      { block: 1, from: 6, to: 6, isWhole: true },
     ]);
-    expect(finder.find('am nord')).toEqual([{ block: 0, from: 2, to: 3 }]);
+    expect(finder.find('am nord')).toEqual([{ block: 0, from: 2, to: 3, isWhole: false }]);
     expect(finder.find('  ')).toEqual([]);
   });
 });
