@@ -228,15 +228,21 @@ describe('the text of a recording', () => {
     await second.getByRole('button', { name: 'Sign out' }).first().click();
     await second.getByRole('button', { name: 'Sign in' }).waitFor();
     // It is opened after a deletion under way, and made anew only when it is gone.
-    const isGone = await second.evaluate(
-      () =>
-        new Promise<boolean>((resolve) => {
-          const request = indexedDB.open('vnotes-drafts');
-          request.addEventListener('upgradeneeded', () => resolve(true));
-          request.addEventListener('success', () => resolve(false));
-        }),
-    );
-    expect(isGone).toBe(true);
+    const isGone = () =>
+      second.evaluate(
+        () =>
+          new Promise<boolean>((resolve) => {
+            const request = indexedDB.open('vnotes-drafts');
+            let isNew = false;
+            request.addEventListener('upgradeneeded', () => (isNew = true));
+            request.addEventListener('success', () => {
+              // A deletion that begins after this waits for it.
+              request.result.close();
+              resolve(isNew);
+            });
+          }),
+      );
+    await eventually(isGone);
   });
 
   it('is transcribed again, says what goes on, and lists the versions', async () => {
