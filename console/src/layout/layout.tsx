@@ -1,4 +1,5 @@
-import type { ComponentChildren } from 'preact';
+import { signal } from '@preact/signals';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 
@@ -13,7 +14,6 @@ import { focusNextHeading } from './focus-heading';
 import { LiveMark } from './live-mark';
 import { Menu } from './menu';
 import { NavLinks } from './nav-links';
-import { recordingBar } from './page-bars';
 import { TAB_PAGES } from './pages';
 import { Rail } from './rail';
 import { scrollWhenLoaded } from './scrolling';
@@ -21,6 +21,9 @@ import { ShortcutHelp } from './shortcut-help';
 import { SignOutDialogs } from './sign-out';
 import { ThrottleNotice } from './throttle-notice';
 import './layout.css';
+
+/** The bar of a recording that goes on; the code of the recorder brings it, so that the first load does without. */
+export const recordingBar = signal<ComponentType | null>(null);
 
 export function Layout({ children }: { children: ComponentChildren }) {
   useFocusOnNavigation();

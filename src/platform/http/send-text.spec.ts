@@ -41,7 +41,7 @@ async function ask(text: string, acceptEncoding: string, method = 'GET') {
 const decoded = (coding: unknown, body: Buffer): string =>
   (coding === 'br' ? brotliDecompressSync(body) : coding === 'gzip' ? gunzipSync(body) : body).toString();
 
-/** CPU time of this thread between two turns, at most, while the text is coded; whoever else has the CPU meanwhile. */
+/** The longest turn of this thread while the text is coded: its CPU time, which other programs do not lengthen. */
 async function longestTurn(text: string): Promise<number> {
   let longest = 0;
   let isOver = false;

@@ -2,7 +2,7 @@ import { useSignalEffect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { Icon } from '../../components/icon';
-import { recordingBar } from '../../layout/page-bars';
+import { recordingBar } from '../../layout/layout';
 import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
 import { formDetails, newNoteDetails } from '../../uploads/new-note-details';
