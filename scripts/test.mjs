@@ -1,6 +1,6 @@
 // `npm test`: all checks and tests, with services of its own. `npm test -- test/http/main-job.e2e.ts` runs only those
 // e2e tests; whatever follows `--` goes to jest.
-import { check, inSequence, localBin, report, runJest, runStaticChecks } from './lib/checks.mjs';
+import { check, inSequence, localBin, repeatFailed, report, runJest, runStaticChecks } from './lib/checks.mjs';
 import { cleanEnvironment } from './lib/environment.mjs';
 import { checkOnNode, NODE_24 } from './lib/other-node.mjs';
 import { ROOT } from './lib/paths.mjs';
@@ -58,17 +58,21 @@ async function main() {
 
   const { folder } = services;
   const withFolder = { ...clean, TMPDIR: services.env.TMPDIR };
-  const outcomes = await Promise.all([
+  const [checks, tests] = await Promise.all([
     inSequence(
       () => runStaticChecks(withFolder),
       () => check('Chaos', [process.execPath, 'test/chaos/chaos.mjs', '--short', '--seed', '1'], withFolder),
     ),
     // In one run, so that the short unit tests come last and no worker waits for another.
     runJest('Tests', ['e2e', 'unit'], { env, folder, args: [WORKERS, `--testPathIgnorePatterns=${TIMED}`] }),
-  ]).then((groups) => groups.flat());
-  outcomes.push(
-    await runJest('Timed tests', ['e2e'], { env, folder, args: ['--runInBand', `--testPathPatterns=${TIMED}`] }),
-  );
+  ]);
+  const alone = ['--runInBand', `--testPathPatterns=${TIMED}`];
+  const timed = await runJest('Timed tests', ['e2e'], { env, folder, args: alone });
+  const outcomes = [
+    ...checks,
+    await repeatFailed(tests, ['e2e', 'unit'], { env, folder }),
+    await repeatFailed(timed, ['e2e'], { env, folder }),
+  ];
   outcomes.push(await check('Smoke test', [process.execPath, 'scripts/smoke.mjs'], env));
   outcomes.push(await checkOnNode(NODE_24, 'Smoke test on Node 24', 'scripts/smoke.mjs', env));
   console.log(`\nAll of it took ${seconds(performance.now() - startedAt)}.`);

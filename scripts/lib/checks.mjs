@@ -1,14 +1,20 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { readJsonIfAny } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { run } from './processes.mjs';
 import { parallelStep } from './steps.mjs';
 
-/** @typedef {{ label: string, passed: number, failed: number, skipped?: string[], output: string }} Outcome */
+/**
+ * @typedef {{ label: string, passed: number, failed: number, output: string, skipped?: string[],
+ *   failedFiles?: string[], unstable?: { files: string[], output: string } }} Outcome
+ */
 
 /** A check that hangs is a check that fails. */
 const TIME_LIMIT_MS = 60 * 60_000;
+
+/** More than these do not fail because the machine was busy. */
+const MOST_REPEATED_FILES = 6;
 
 /** Checks that need no services. They run beside the unit tests: most of them use one core. */
 const STATIC_CHECKS = [
@@ -83,14 +89,39 @@ export function runJest(label, projects, { env, folder, args = [] }) {
     const { passed, failed } = countTests(written, code);
     const skipped = skippedTests(written);
     const detail = `${passed} passed, ${failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`;
-    return { label, passed, failed, skipped, output: withoutJson(output), detail };
+    return { label, passed, failed, skipped, failedFiles: failedFiles(written), output: withoutJson(output), detail };
   });
 }
 
-/** Prints what failed and what was skipped, then the totals. @returns {number} the exit code */
+/**
+ * Runs the files of failed tests once more, one at a time when nothing else runs: a test that needs a quiet machine is
+ * told from a defect. What fails again stays failed; `report` names both.
+ * @param {Outcome} outcome of `runJest` @returns {Promise<Outcome>}
+ */
+export async function repeatFailed(outcome, projects, { env, folder }) {
+  const files = outcome.failedFiles ?? [];
+  if (files.length === 0 || files.length > MOST_REPEATED_FILES) return outcome;
+  const args = ['--runInBand', '--runTestsByPath', ...files];
+  const alone = await runJest(`${outcome.label}, alone`, projects, { env, folder, args });
+  if (alone.failed > 0) return { ...outcome, output: `${outcome.output.trim()}\n\nAlone:\n${alone.output}` };
+  return {
+    ...outcome,
+    passed: outcome.passed + outcome.failed,
+    failed: 0,
+    output: '',
+    unstable: { files, output: outcome.output },
+  };
+}
+
+/** Prints what failed, what passed only alone and what was skipped, then the totals. @returns {number} the exit code */
 export function report(outcomes) {
   for (const { label, output } of outcomes.filter(({ failed }) => failed > 0)) {
     console.log(`\n--- ${label} ---\n${output.trim()}`);
+  }
+  for (const { label, unstable } of outcomes) {
+    if (!unstable) continue;
+    console.log(`\n--- ${label}: failed beside others, passed alone ---\n${unstable.output.trim()}`);
+    console.log(`\nPassed only alone:\n${unstable.files.map((file) => `  ${relative(ROOT, file)}`).join('\n')}`);
   }
   const skipped = outcomes.flatMap((outcome) => outcome.skipped ?? []);
   if (skipped.length > 0) console.log(`\nSkipped on this machine:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
@@ -109,6 +140,11 @@ function countTests(results, code) {
   // A file that could not be loaded has no tests that could fail.
   const failed = (results?.numFailedTests ?? 0) + (results?.numRuntimeErrorTestSuites ?? 0);
   return { passed, failed: failed === 0 && code !== 0 ? 1 : failed };
+}
+
+/** @returns {string[]} absolute paths */
+function failedFiles(results) {
+  return (results?.testResults ?? []).filter(({ status }) => status === 'failed').map(({ name }) => name);
 }
 
 /** The full names of tests that were not run. */

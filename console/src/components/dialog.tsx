@@ -38,10 +38,10 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
         event.preventDefault();
         if (!persistent) onClose();
       }}
-      // Chromium closes at the second Escape without asking.
+      // Chromium closes at the second Escape without asking. The event comes late: the dialog may be open again.
       onClose={() => {
-        if (!open || !ref.current) return;
-        if (persistent) ref.current?.showModal();
+        if (!open || !ref.current || ref.current.open) return;
+        if (persistent) ref.current.showModal();
         else onClose();
       }}
       onPointerDown={(event) => {
