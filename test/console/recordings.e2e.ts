@@ -308,6 +308,32 @@ describe('the list of recordings in the console', () => {
     await page.getByText('1 recording', { exact: true }).first().waitFor();
   });
 
+  it('suggests tags that occur in the filter, one value of each key', async () => {
+    await seedNotes(service, account, [
+      { text: 'One more thing', tags: { ticket: 'T-2', kind: 'call' }, userId: 'ben' },
+      { text: 'The gate is open', tags: { ticket: 'T-1', kind: 'call' } },
+    ]);
+    const page = await open();
+    await row(page, 'note-2.webm').waitFor();
+    await button(page, 'Filter').click();
+    const dialog = page.getByRole('dialog', { name: 'Filter' });
+    const tags = dialog.getByRole('textbox', { name: 'Tags' });
+    await dialog.getByRole('button', { name: 'kind call' }).click();
+    await dialog.getByRole('button', { name: 'ticket T-1' }).click();
+    expect(await tags.inputValue()).toBe('kind=call\nticket=T-1');
+    await dialog.getByRole('button', { name: 'ticket T-2' }).click();
+    expect(await tags.inputValue()).toBe('kind=call\nticket=T-2');
+    await dialog.getByRole('button', { name: 'ticket T-1' }).waitFor();
+    await expectGoodState(page, 'recordings-suggestions');
+    expect(await dialog.locator('option').evaluateAll((all) => all.map((one) => one.getAttribute('value')))).toEqual([
+      'ben',
+    ]);
+    await button(page, 'Apply').click();
+    await button(page, 'Remove filter ticket: T-2').waitFor();
+    await page.getByText('1 recording', { exact: true }).first().waitFor();
+    await row(page, 'One more thing').waitFor();
+  });
+
   it('keeps what is shown until there is something else, and says nothing of it meanwhile', async () => {
     await seedNotes(service, account, [{ text: 'The gate is open' }, { text: 'The door is closed' }]);
     const page = await open();

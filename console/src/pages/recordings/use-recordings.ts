@@ -9,6 +9,7 @@ import { client, rateLimit } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
 import { type ListQuery, type RecordingsQuery, requestOf } from './list-query';
+import { noteLabels } from './seen-labels';
 
 /** Events that come together lead to one request. */
 const GATHER_MS = 400;
@@ -101,6 +102,7 @@ async function pageOf(request: RecordingsQuery, key: string, signal: AbortSignal
   const history = liveState.peek() === 'live' ? historyNow() : -1;
   const page = await (client.value as VoiceNotes).recordings.list(request, { signal });
   keepPage(key, page, history);
+  noteLabels(page.recordings);
   return page;
 }
 
