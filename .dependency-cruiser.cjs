@@ -18,6 +18,7 @@ const CORE = [
   'access-tokens',
   'account',
   'api-keys',
+  'audit',
   'compat',
   'health',
   'live',

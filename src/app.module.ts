@@ -8,6 +8,7 @@ import { migrationsOf } from './migrations/migrations.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
+import { AuditModule } from './modules/audit/audit.module.js';
 import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
@@ -49,6 +50,7 @@ export class AppModule {
 
         GuardsModule,
         AccountModule,
+        AuditModule,
         ApiKeysModule,
         AccessTokensModule,
         TokenIssuersModule,

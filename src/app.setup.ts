@@ -4,6 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import { Registry } from 'prom-client';
+import { provideActing } from './access/acting.js';
 import { AppModule } from './app.module.js';
 import { serveOpenApi } from './app.openapi.js';
 import type { Extension } from './extension.js';
@@ -60,6 +61,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.use(validateRequestLine);
   if (env.corsOrigins.length > 0) allowOrigins(app, env.corsOrigins);
   app.use(options.answer.bind(options));
+  app.use(provideActing);
   app.use(provideJsonBody(app.get(ThreadPoolService)));
   const errors = app.get(RequestErrorsService);
   app.useGlobalFilters(new ErrorFilter((request, error) => errors.record(request, error)));

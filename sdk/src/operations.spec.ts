@@ -77,6 +77,7 @@ const OF_OTHERS = [
   'PATCH /v1/session',
   'DELETE /v1/session',
   'PATCH /v1/session/person',
+  'GET /v1/account/audit-log',
   'GET /v1/account/token-issuers',
   'POST /v1/account/token-issuers',
   'GET /v1/account/token-issuers/{token_issuer_id}',

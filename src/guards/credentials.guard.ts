@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Response } from 'express';
 import { Counter, Registry } from 'prom-client';
+import { setActing } from '../access/acting.js';
 import type { IdentifiedRequest } from '../access/access.decorators.js';
 import { isPublic } from '../access/check-access.js';
 import type { Principal } from '../access/principal.js';
@@ -125,6 +126,7 @@ export class CredentialsGuard implements CanActivate {
 
 function identify(request: IdentifiedRequest, response: Response, principal: Principal): void {
   request.principal = principal;
+  setActing(request, principal);
   const { accountId, keyId, tokenId, personId, credential, scopes, refusedAddress } = principal;
   // What a key may do, also for clients that may not read the list of keys (D68).
   if (credential !== 'access_token' && refusedAddress === null) response.setHeader(SCOPES_HEADER, scopes.join(', '));

@@ -10,6 +10,8 @@ const STATE_OF_RECORDINGS = `UPDATE (status, features, failure_reason, duration_
 const AUDIO_OF_RECORDINGS = `UPDATE (object_key, original_filename, audio_format, file_size_bytes, sample_rate, channels,
   bit_rate, audio_codec)`;
 
+const SEALED_AND_ERASED = 'UPDATE (number, previous_hash, hash, user_id, address, user_agent, salt)';
+
 /**
  * What the processes of each role do with the tables. A transcriber reads strangers' audio: it sees no credential, no
  * address of a webhook and nothing of accounts but how to transcribe for them, and it deletes nothing that is of worth. A
@@ -33,6 +35,12 @@ const CORE: Grants = {
   memberships: { api: ALL },
   sessions: { api: ALL },
   sign_in_links: { api: ALL },
+  // Nobody changes what an entry says: a number and hashes are given to it, and personal data taken from it.
+  audit_entries: {
+    api: `SELECT, INSERT, ${SEALED_AND_ERASED}`,
+    deliverer: `SELECT, INSERT, DELETE, ${SEALED_AND_ERASED}`,
+  },
+  audit_logs: { api: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT, INSERT, UPDATE' },
   request_errors: { api: ALL, deliverer: 'SELECT, DELETE' },
 
   recordings: {

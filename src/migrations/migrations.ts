@@ -18,6 +18,7 @@ import { LiveCuts1795601000000 } from './0016-live-cuts.js';
 import { TokenIssuers1795601100000 } from './0017-token-issuers.js';
 import { Shares1795601200000 } from './0018-shares.js';
 import { People1795601300000 } from './0019-people.js';
+import { AuditLog1795601400000 } from './0020-audit-log.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -38,6 +39,7 @@ const CORE: Migration[] = [
   TokenIssuers1795601100000,
   Shares1795601200000,
   People1795601300000,
+  AuditLog1795601400000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -1,12 +1,15 @@
 import { type DynamicModule, type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { actAsOperator } from '../../access/acting.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Extension } from '../../extension.js';
 import { migrationsOf } from '../../migrations/migrations.js';
 import { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { ApiKey } from '../../modules/api-keys/api-key.entity.js';
+import { AuditEntry, AuditLog } from '../../modules/audit/audit-entry.entity.js';
+import { AuditLogService } from '../../modules/audit/audit-log.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { PeopleService } from '../../modules/people/people.service.js';
 import { SignInLinksService } from '../../modules/people/sign-in-links.service.js';
@@ -41,7 +44,7 @@ class AdminModule {
         ConfigModule.forRoot(env),
         // Commands may count the rows of all accounts, and the operator waits for them.
         DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
-        TypeOrmModule.forFeature([Account, ApiKey, Webhook, Person, Membership, SignInLink]),
+        TypeOrmModule.forFeature([Account, ApiKey, AuditEntry, AuditLog, Webhook, Person, Membership, SignInLink]),
       ],
       providers: [
         RedisService,
@@ -49,6 +52,7 @@ class AdminModule {
         CredentialVersionsService,
         UsageService,
         CounterAuditService,
+        AuditLogService,
         AccountService,
         ApiKeysService,
         PeopleService,
@@ -76,7 +80,7 @@ export async function withApp<T>(
     const options = { logger: false, abortOnError: false } as const;
     const app = await NestFactory.createApplicationContext(AdminModule.register(env, extensions, securityLog), options);
     try {
-      return await work(app);
+      return await actAsOperator(() => work(app));
     } finally {
       await app.close();
     }

@@ -70,6 +70,9 @@ function adminProgram(extensions: Extension[]): Command {
   addPersonCommands(program, run);
 
   addCounterCommands(program, run);
+  command(program, 'audit:verify', 'follow the audit log; exit code 1 if an entry was changed or is missing')
+    .option('--account <id>', 'only this account (default: all)', text(64))
+    .action(run(async () => (await import('./audit-commands.js')).verifyAudit));
   addRetranscribeCommand(program, run);
   command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
     run(async () => (await import('./maintenance-commands.js')).rotateSecrets),

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
 import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { SecretsService } from '../../platform/secrets.service.js';
@@ -129,6 +130,12 @@ export class AccessTokensService {
     await this.versions.change(accountId, async (tx) => {
       await voidTokens(tx, accountId, userId === undefined ? ALL_USERS : hashOf(userId));
       await removeOldVoids(tx, accountId);
+      await recordChanges(tx, {
+        accountId,
+        action: 'access_tokens.voided',
+        targets: [auditTarget('account', accountId)],
+        after: { of: userId === undefined ? 'all end users' : 'one end user' },
+      });
     });
   }
 }

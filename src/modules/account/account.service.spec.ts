@@ -36,9 +36,11 @@ describe('AccountService', () => {
     };
     const tx = {
       query: async (_: string, given: unknown[]) => await later('query', ...given),
-      prepared: async (_: string, given: unknown[]) => await later('lock', ...given),
+      prepared: async (sql: string, given: unknown[]) =>
+        await (sql.includes('audit_entries') ? later('audit') : later('lock', ...given)),
       manager: {
-        findOne: async (_: unknown, { order }: { order: object }) => {
+        findOne: async (_: unknown, { order }: { order?: object }) => {
+          if (!order) return account;
           await later('same e-mail', order);
           return sameEmail;
         },
@@ -106,7 +108,7 @@ describe('AccountService', () => {
   describe('a new account', () => {
     it('is active, and made under the lock of its e-mail address, whatever its case', async () => {
       await service.create(NEW);
-      expect(names()).toEqual(['lock', 'same e-mail', 'insert', 'commit']);
+      expect(names()).toEqual(['lock', 'same e-mail', 'insert', 'audit', 'commit']);
       expect(steps[0]).toEqual(['lock', ['account-email:ops@acme.example']]);
       expect(steps[2]?.[1]).toMatchObject({ ...NEW, status: 'active', createdAt: NOW, updatedAt: NOW });
     });
@@ -119,7 +121,7 @@ describe('AccountService', () => {
       expect(names()).not.toContain('insert');
       steps.length = 0;
       await service.create(NEW, { allowDuplicateEmail: true });
-      expect(names()).toEqual(['insert', 'commit']);
+      expect(names()).toEqual(['insert', 'audit', 'commit']);
     });
 
     it.each([
@@ -139,7 +141,7 @@ describe('AccountService', () => {
   describe('a change', () => {
     it('is told to every process after the commit', async () => {
       await service.update(ID, { name: 'New' });
-      expect(names()).toEqual(['update', 'update', 'commit', 'announce']);
+      expect(names()).toEqual(['update', 'update', 'audit', 'commit', 'announce']);
       expect(steps[0]).toEqual(['update', { id: ID }, { name: 'New', updatedAt: NOW }]);
       expect(steps.at(-1)).toEqual(['announce', ID]);
     });
@@ -200,13 +202,14 @@ describe('AccountService', () => {
     it('of the speakers is stored as a number, or as none', async () => {
       expect([await service.setSpeakers(ID, 'auto'), await service.setSpeakers(ID, 3)]).toEqual([0, 3]);
       expect(await service.setSpeakers(ID, null)).toBeNull();
-      const stored = steps.map(([, , changes]) => (changes as { speakers: unknown }).speakers);
+      const updates = steps.filter(([name]) => name === 'update');
+      const stored = updates.map(([, , changes]) => (changes as { speakers: unknown }).speakers);
       expect(stored).toEqual([0, 3, null]);
     });
 
     it('of the vocabulary replaces it', async () => {
       await service.setVocabulary(ID, ['a']);
-      expect(steps).toEqual([['update', { id: ID }, { vocabulary: ['a'], updatedAt: NOW }]]);
+      expect(steps).toEqual([['update', { id: ID }, { vocabulary: ['a'], updatedAt: NOW }], ['audit'], ['commit']]);
     });
   });
 

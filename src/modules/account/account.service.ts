@@ -5,6 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { selectAccountPair } from '../../access/accounts.queries.js';
 import { limitOf, type Quotas, quotasOf, testQuotasOf } from '../../access/plans.js';
+import { auditTarget, differences, recordChanges } from '../../access/audit-trail.js';
 import type { RateLimit } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
@@ -96,6 +97,7 @@ export class AccountService {
     await this.database.transact(async (tx) => {
       if (!allowDuplicateEmail) await refuseKnownEmail(tx, fields.email);
       await tx.manager.insert(Account, account);
+      await recordChanges(tx, { ...changeOf(account.id, 'account.created'), after: fields });
     });
     return await this.get(account.id);
   }
@@ -119,6 +121,7 @@ export class AccountService {
       await tx.manager.update(Account, { id: accountId }, { ...given, updatedAt });
       // A second statement: one test account may have been created while the first waited for the lock.
       await tx.manager.update(Account, { testOf: accountId }, { ...shared, updatedAt });
+      await recordChanges(tx, { ...changeOf(accountId, 'account.updated'), ...differences<object>(account, given) });
     });
     const pair = await selectAccountPair(this.database, accountId);
     if (pair?.testId) await this.versions.announce(pair.testId);
@@ -131,23 +134,39 @@ export class AccountService {
    */
   async setVocabulary(accountId: string, terms: string[]): Promise<string[]> {
     const vocabulary = normalizeTerms(terms);
-    await this.accounts.update({ id: accountId }, { vocabulary, updatedAt: new Date() });
+    await this.changeSettings(accountId, 'vocabulary.updated', { vocabulary });
     return vocabulary;
   }
 
   /** For recordings that are uploaded from now on (D86). @param speakers null: none */
   async setSpeakers(accountId: string, speakers: Speakers | null): Promise<number | null> {
     const stored = speakers === null ? null : storedSpeakers(speakers);
-    await this.accounts.update({ id: accountId }, { speakers: stored, updatedAt: new Date() });
+    await this.changeSettings(accountId, 'speakers.updated', { speakers: stored });
     return stored;
   }
 
   /** For recordings that are uploaded from now on (D78). @throws InvalidRequestError */
   async setRetention(accountId: string, policy: RetentionPolicy): Promise<void> {
     refuseAudioBeyondText(policy);
-    await this.accounts.update({ id: accountId }, { ...policy, updatedAt: new Date() });
+    await this.changeSettings(accountId, 'retention.updated', policy);
+  }
+
+  private async changeSettings(accountId: string, action: string, settings: Partial<Account>): Promise<void> {
+    await this.database.transact(async (tx) => {
+      const lock = { mode: 'for_no_key_update' } as const;
+      const before = await tx.manager.findOne(Account, { where: { id: accountId }, lock });
+      if (!before) return;
+      await tx.manager.update(Account, { id: accountId }, { ...settings, updatedAt: new Date() });
+      await recordChanges(tx, { ...changeOf(accountId, action), ...differences<object>(before, settings) });
+    });
   }
 }
+
+const changeOf = (accountId: string, action: string) => ({
+  accountId,
+  action,
+  targets: [auditTarget('account', accountId)],
+});
 
 /** Not a unique index, because an operator may allow duplicates. Creations with one address wait for each other. */
 async function refuseKnownEmail(tx: Tx, email: string): Promise<void> {

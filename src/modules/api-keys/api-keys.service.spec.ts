@@ -49,7 +49,8 @@ describe('ApiKeysService', () => {
         countBy: async () => log('count', () => active)(),
         findOneBy: async (_: unknown, where: object) => log('maker', () => maker)(where),
       },
-      prepared: async (_: string, given: unknown[]) => log('lock', () => [])(...given),
+      prepared: async (sql: string, given: unknown[]) =>
+        sql.includes('audit_entries') ? log('audit', () => [])() : log('lock', () => [])(...given),
       query: async (_: string, given: unknown[]) => log('revoke', () => revoked)(...given),
     };
     const database = {
@@ -131,7 +132,7 @@ describe('ApiKeysService', () => {
     it('is counted and capped under the lock of the account, then inserted', async () => {
       active = 99;
       await service.create('a', MAKER, { name: 'n' });
-      expect(steps.map(([name]) => name)).toEqual(['lock', 'count', 'maker', 'insert', 'commit']);
+      expect(steps.map(([name]) => name)).toEqual(['lock', 'count', 'maker', 'audit', 'insert', 'commit']);
       expect(steps[0]).toEqual(['lock', ['api_keys:a']]);
       expect(steps[2]?.[1]).toMatchObject({ id: 'maker', accountId: 'a', revokedAt: expect.anything() });
     });
@@ -170,7 +171,7 @@ describe('ApiKeysService', () => {
     it('is told to every process after the commit', async () => {
       revoked = [{ id: 'k1' }, { id: 'k2' }];
       expect(await service.revoke('a', ID)).toEqual(['k1', 'k2']);
-      expect(steps).toEqual([['revoke', ID, ['a'], false], ['commit'], ['announce', 'a']]);
+      expect(steps).toEqual([['revoke', ID, ['a'], false], ['audit'], ['commit'], ['announce', 'a']]);
     });
 
     it('reaches the test keys of the account, with their versions and under their lock', async () => {
@@ -180,6 +181,7 @@ describe('ApiKeysService', () => {
       expect(steps).toEqual([
         ['lock', ['api_keys:a', 'api_keys:test']],
         ['revoke', ID, ['a', 'test'], true],
+        ['audit'],
         ['commit'],
         ['announce', 'a'],
         ['announce', 'test'],

@@ -5,6 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type AccountPair, createTestAccount, selectAccountPair } from '../../access/accounts.queries.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Scope } from '../../access/scopes.js';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { insertWithinLimit, lockInserts } from '../../platform/database/locks.js';
@@ -80,7 +81,13 @@ export class ApiKeysService {
       maximum: MAX_ACTIVE_KEYS,
       what: 'active API keys',
       counted: whereStatus(ownerId, 'active'),
-      prepare: (tx) => this.capByCreator(tx, accountId, created),
+      prepare: async (tx) => {
+        await this.capByCreator(tx, accountId, created);
+        await recordChanges(tx, {
+          ...changeOf(accountId, 'api_key.created', [created.id]),
+          after: shownKey(created, mode),
+        });
+      },
     });
     return { key: created, secret };
   }
@@ -120,6 +127,9 @@ export class ApiKeysService {
       if (descendants) await lockInserts(tx, ApiKey, ...owners);
       const ids = await revokeKeys(tx, { owners, id, descendants });
       if (ids.length === 0) throw new NotFoundError('API key');
+      // The key itself first, unless it was revoked before.
+      const inOrder = ids.toSorted((one, other) => Number(other === id) - Number(one === id));
+      await recordChanges(tx, changeOf(accountId, 'api_key.revoked', inOrder));
       return ids;
     });
     if (testId !== null) await this.versions.announce(testId);
@@ -174,6 +184,20 @@ export class ApiKeysService {
     return testId;
   }
 }
+
+const changeOf = (accountId: string, action: string, ids: readonly string[]) => ({
+  accountId,
+  action,
+  targets: ids.map((id) => auditTarget('api_key', id)),
+});
+
+const shownKey = ({ name, scopes, expiresAt, allowedAddresses }: ApiKey, mode: ApiKeyMode): object => ({
+  name,
+  mode,
+  scopes,
+  expires_at: expiresAt,
+  allowed_addresses: allowedAddresses,
+});
 
 /** The mode of keys that the account creates or lists. @throws InvalidRequestError, because a test key sees no live one. */
 function modeIn({ isTest }: AccountPair, mode: ApiKeyMode | undefined): ApiKeyMode {

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
+import { recordChanges } from '../../access/audit-trail.js';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { EventBus } from '../../platform/database/event-bus.js';
 import { Recording } from './recording.entity.js';
+import { recordingChange } from './recording-changes.js';
 import { RecordingDeleted } from './recordings.events.js';
 import { deletionSql } from './recordings.queries.js';
 import { forgetUserUsage } from './usage-counters/usage-breakdown.queries.js';
@@ -39,6 +41,7 @@ export class RecordingErasureService {
       for (const recording of gone) {
         await this.bus.emit(new RecordingDeleted({ ...recording, userId: null, customTags: null }), tx);
       }
+      await recordChanges(tx, ...gone.map((recording) => recordingChange(recording, 'recording.deleted')));
       return gone.length;
     });
   }

@@ -1,8 +1,10 @@
+import { joinedChange } from '../../access/audit-trail.js';
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { type InsertExpressions, insertParts, selectList } from '../../platform/database/statement-parts.js';
 import type { JoinedWrite } from '../../platform/database/event-bus.js';
 import { NO_SPEAKERS } from '../../platform/speakers.js';
 import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
+import { recordingChange } from './recording-changes.js';
 import { Recording } from './recording.entity.js';
 import { POLICY_OF_UPLOAD } from './retention/retention.queries.js';
 import { tagTerms } from './search/search-terms.js';
@@ -69,7 +71,8 @@ export async function insertAccepted(tx: Tx, recording: Recording, writes: reado
   const tags = tagTerms(recording);
   const parameters = INSERT.parametersOf(recording);
   const joined: string[] = [];
-  for (const write of tags === null ? writes : [...writes, tagsToSearch(tags)]) {
+  const uploaded = joinedChange('accepted', recordingChange(recording, 'recording.uploaded'));
+  for (const write of [uploaded, ...writes, ...(tags === null ? [] : [tagsToSearch(tags)])]) {
     joined.push(write.sql(parameters.length + 1));
     parameters.push(...write.parameters);
   }

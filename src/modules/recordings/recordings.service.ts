@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { Quotas } from '../../access/plans.js';
+import { differences, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail } from '../../platform/database/find-or-fail.js';
 import { type ApiError, ConflictError, NotFoundError } from '../../platform/errors/errors.js';
@@ -27,6 +28,7 @@ import {
   updateSpeakerNames,
 } from './recordings.queries.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
+import { recordingChange } from './recording-changes.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 // For other modules, which import no other file of the operations on recordings.
@@ -106,6 +108,12 @@ export class RecordingsService implements OnModuleInit {
       const labels = { title, customTags };
       const recording = await findOrFail('recording', id, () => updateLabels(tx, { accountId, id }, labels));
       await this.search.relabel(tx, recording);
+      await recordChanges(tx, {
+        ...recordingChange(recording, 'recording.updated'),
+        after: {
+          fields: Object.keys(differences({ title: before.title, customTags: before.customTags }, labels).after),
+        },
+      });
       return recording;
     });
   }
@@ -131,6 +139,7 @@ export class RecordingsService implements OnModuleInit {
         updateSpeakerNames(tx, { accountId, id }, speakerNames),
       );
       await this.search.relabel(tx, recording);
+      await recordChanges(tx, recordingChange(recording, 'recording.speakers_named'));
     });
   }
 
@@ -160,6 +169,7 @@ export class RecordingsService implements OnModuleInit {
       const recording = await this.reopen(tx, accountId, id, {}, quotas);
       if (!recording)
         throw await this.refusalOfRun(accountId, id, isWithoutAudio(before) ? linkForgotten() : notFailed());
+      await recordChanges(tx, recordingChange(recording, 'recording.retried'));
       return recording;
     });
   }
@@ -179,6 +189,8 @@ export class RecordingsService implements OnModuleInit {
         const refusal = isWithoutAudio(before) ? linkForgotten() : alreadyProcessing();
         throw await this.refusalOfRun(accountId, id, refusal);
       }
+      const { vocabulary: _, ...asked } = options;
+      await recordChanges(tx, { ...recordingChange(recording, 'recording.transcribed_again'), after: asked });
       return recording;
     });
   }
@@ -240,6 +252,7 @@ export class RecordingsService implements OnModuleInit {
       await countDeletion(tx, recording);
       if (recording.audioDeletedAt === null) await this.objects.discard(tx, recording.objectKey);
       await this.bus.emit(new RecordingDeleted(recording), tx);
+      await recordChanges(tx, recordingChange(recording, 'recording.deleted'));
       return true;
     });
   }

@@ -38,7 +38,7 @@ export class SignInCodesController {
     @Headers() headers: IncomingHttpHeaders,
     @Query() _query: NoQuery,
   ): Promise<CreatedSignInCodeView> {
-    const created = await this.codes.create(pairOf(headers));
+    const created = await this.codes.create(actor.account_id, pairOf(headers));
     this.securityLog.record('sign-in code created', { ...actor });
     return presentSignInCode(created);
   }

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { AuthenticationError, ServiceUnavailableError } from '../../platform/errors/errors.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
@@ -27,18 +29,21 @@ export interface SignInCode {
 @Injectable()
 export class SignInCodesService {
   constructor(
+    private readonly database: DatabaseService,
     private readonly redis: RedisService,
     private readonly secrets: SecretsService,
   ) {}
 
   /** @throws ServiceUnavailableError without Redis. */
-  async create(pair: KeyPair): Promise<SignInCode> {
+  async create(accountId: string, pair: KeyPair): Promise<SignInCode> {
     const code = `vnc_${randomBytes(CODE_BYTES).toString('base64url')}`;
     const name = nameOf(code);
     const sealed = this.secrets.encrypt(JSON.stringify(pair), name);
     const expiresAt = new Date(Date.now() + LIFETIME_MS);
     const stored = await this.redis.tryCommand((client) => client.set(name, sealed, 'PX', LIFETIME_MS));
     if (stored === null) throw new ServiceUnavailableError();
+    const targets = [auditTarget('account', accountId)];
+    await recordChanges(this.database, { accountId, action: 'sign_in_code.created', targets });
     return { code, expiresAt };
   }
 

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { raiseCredentialVersion } from '../../access/accounts.queries.js';
+import { auditTarget, differences, recordChanges, shownUrl } from '../../access/audit-trail.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
@@ -44,7 +45,10 @@ export class TokenIssuersService {
       maximum: MAX_ISSUERS,
       what: 'token issuers',
       counted: { accountId },
-      prepare: (tx) => raiseCredentialVersion(tx, accountId),
+      prepare: async (tx) => {
+        await raiseCredentialVersion(tx, accountId);
+        await recordChanges(tx, { ...changeOf(issuer, 'token_issuer.created'), after: shownIssuer(issuer) });
+      },
     });
     await this.versions.announce(accountId);
     return issuer;
@@ -67,22 +71,25 @@ export class TokenIssuersService {
 
   /** @throws NotFoundError, InvalidRequestError */
   async update(accountId: string, id: string, dto: TokenIssuerDto): Promise<TokenIssuer> {
-    await this.get(accountId, id);
+    const before = await this.get(accountId, id);
     const settings = this.settingsOf(dto);
     await this.change(accountId, async (tx) => {
       const changes = { ...settings, updatedAt: new Date() } as object;
       const { affected } = await tx.manager.update(TokenIssuer, { id, accountId }, changes);
       if (!affected) throw new NotFoundError('token issuer');
+      const shown = differences(shownIssuer(before), shownIssuer(settings));
+      await recordChanges(tx, { ...changeOf(before, 'token_issuer.updated'), ...shown });
     });
     return await this.get(accountId, id);
   }
 
   /** @throws NotFoundError */
   async delete(accountId: string, id: string): Promise<void> {
-    await this.get(accountId, id);
+    const issuer = await this.get(accountId, id);
     await this.change(accountId, async (tx) => {
       const { affected } = await tx.manager.delete(TokenIssuer, { id, accountId });
       if (!affected) throw new NotFoundError('token issuer');
+      await recordChanges(tx, { ...changeOf(issuer, 'token_issuer.deleted'), before: shownIssuer(issuer) });
     });
   }
 
@@ -102,3 +109,21 @@ export class TokenIssuersService {
     return { issuer, jwksUrl: url ?? null, keys: keys?.map(knownMembers) ?? null, allows: allows ?? [] };
   }
 }
+
+const changeOf = ({ accountId, id }: TokenIssuer, action: string) => ({
+  accountId,
+  action,
+  targets: [auditTarget('token_issuer', id)],
+});
+
+const shownIssuer = ({
+  issuer,
+  jwksUrl,
+  keys,
+  allows,
+}: Pick<TokenIssuer, 'issuer' | 'jwksUrl' | 'keys' | 'allows'>) => ({
+  issuer,
+  jwks_url: shownUrl(jwksUrl),
+  keys: keys?.length ?? null,
+  allows,
+});

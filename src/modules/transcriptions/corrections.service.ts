@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { InvalidRequestError, NotFoundError, PreconditionFailedError } from '../../platform/errors/errors.js';
 import { EventBus } from '../../platform/database/event-bus.js';
@@ -108,6 +109,12 @@ export class CorrectionsService {
     const { text, version } = servedVersion(changed, 'current');
     await this.search.replace(tx, recording.accountId, recording.id, text);
     await this.bus.emit(new TranscriptionCorrected(recording, version, text, change.updatedAt), tx);
+    await recordChanges(tx, {
+      accountId: recording.accountId,
+      action: version === 'corrected' ? 'transcription.corrected' : 'transcription.correction_removed',
+      targets: [auditTarget('recording', recording.id)],
+      after: { revision: change.revision },
+    });
     return changed;
   }
 }

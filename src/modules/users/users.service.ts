@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { auditTarget, eraseActor, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { RecordingErasureService } from '../recordings/recording-erasure.service.js';
@@ -43,7 +44,11 @@ export class UsersService implements OnModuleInit {
   }
 
   async erase(accountId: string, userId: string): Promise<ErasureResult> {
-    const until = await requestErasure(this.database, accountId, userId);
+    const until = await this.database.transact(async (tx) => {
+      // It names nobody.
+      await recordChanges(tx, { accountId, action: 'user.erased', targets: [auditTarget('account', accountId)] });
+      return await requestErasure(tx, accountId, userId);
+    });
     return await this.work({ accountId, userId, until });
   }
 
@@ -75,6 +80,10 @@ export class UsersService implements OnModuleInit {
       const { redacted, isLast } = await this.events.redactUser(accountId, userId, until, EVENTS);
       result.redactedEvents += redacted;
       left = !isLast;
+    }
+    for (let left = true; left;) {
+      if (Date.now() > deadline) return result;
+      left = (await eraseActor(this.database, accountId, userId, EVENTS)) === EVENTS;
     }
     await endErasure(this.database, erasure);
     return { ...result, complete: !hasHeld };

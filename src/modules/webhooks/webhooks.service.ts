@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, type QueryDeepPartialEntity, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { auditTarget, differences, recordChanges, shownUrl } from '../../access/audit-trail.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
@@ -69,7 +70,12 @@ export class WebhooksService {
       createdAt: now,
       updatedAt: now,
     });
-    const limit = { maximum: MAX_WEBHOOKS, what: 'webhooks', counted: { accountId, recordingId: IsNull() } };
+    const limit = {
+      maximum: MAX_WEBHOOKS,
+      what: 'webhooks',
+      counted: { accountId, recordingId: IsNull() },
+      prepare: (tx: Tx) => recordChanges(tx, { ...changeOf(webhook, 'webhook.created'), after: shownWebhook(webhook) }),
+    };
     await insertWithinLimit(this.database, Webhook, webhook, limit);
     return { webhook, secret };
   }
@@ -111,7 +117,13 @@ export class WebhooksService {
       );
       if (!affected) throw new NotFoundError('webhook');
       if (status === 'disabled') await this.deliveries.failPending(tx, id);
-      return await tx.manager.findOneByOrFail(Webhook, { id });
+      const after = await tx.manager.findOneByOrFail(Webhook, { id });
+      const isNewSecret = 'encryptedSecret' in newSecret;
+      await recordChanges(tx, {
+        ...changeOf(after, 'webhook.updated'),
+        ...webhookDifferences(before, after, isNewSecret),
+      });
+      return after;
     });
   }
 
@@ -122,6 +134,7 @@ export class WebhooksService {
       const { affected } = await tx.manager.delete(Webhook, { id, accountId, recordingId: IsNull() });
       if (!affected) throw new NotFoundError('webhook');
       await this.removedWebhooks.deleteDeliveries(tx, id);
+      await recordChanges(tx, changeOf({ accountId, id }, 'webhook.deleted'));
     });
   }
 
@@ -170,4 +183,22 @@ export class WebhooksService {
     const reason = checkOutgoingUrl(url, this.allowed, { httpsOnly: this.env.webhookHttpsOnly });
     return reason === null ? null : { field: 'url', reason };
   }
+}
+
+const changeOf = ({ accountId, id }: Pick<Webhook, 'accountId' | 'id'>, action: string) => ({
+  accountId,
+  action,
+  targets: [auditTarget('webhook', id)],
+});
+
+const shownWebhook = ({ url, events, status }: Webhook) => ({ url: shownUrl(url), events, status });
+
+function webhookDifferences(before: Webhook, after: Webhook, isNewSecret: boolean) {
+  const valuesOf = (webhook: Webhook, secret: boolean) => {
+    const { events, status } = webhook;
+    return { url: webhook.url, events, status, secret };
+  };
+  const found = differences(valuesOf(before, false), valuesOf(after, isNewSecret), ['secret']);
+  const shown = (values: object) => ('url' in values ? { ...values, url: shownUrl(values.url as string) } : values);
+  return { before: shown(found.before), after: shown(found.after) };
 }

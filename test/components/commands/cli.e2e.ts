@@ -288,7 +288,7 @@ describe('the command line (D30)', () => {
 
   describe('help and usage errors need no database', () => {
     const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:purge', 'account:list'];
-    const ofCounters = ['counters:verify', 'counters:rebuild'];
+    const ofCounters = ['counters:verify', 'counters:rebuild', 'audit:verify'];
     const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate', ...ofCounters];
     const bare = (...args: string[]) => runCommand({ variables: {} }, ...args);
 

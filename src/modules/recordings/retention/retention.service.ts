@@ -1,10 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { recordChanges } from '../../../access/audit-trail.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
 import { findOrFail } from '../../../platform/database/find-or-fail.js';
 import { resourceTime } from '../../../platform/http/timestamps.js';
 import { ReconcilerService, repeatWhileFull } from '../../../platform/queue/reconciler.service.js';
 import { RecordingInclusionsService } from '../recording-inclusions.service.js';
+import { recordingChange } from '../recording-changes.js';
 import type { Recording } from '../recording.entity.js';
 import { RecordingDeleted, RecordingsExpired } from '../recordings.events.js';
 import { deleteRecordings } from '../recordings.queries.js';
@@ -46,12 +48,19 @@ export class RetentionService implements OnModuleInit {
 
   /** @throws NotFoundError */
   async hold(accountId: string, id: string, reason: string): Promise<Hold> {
-    return await findOrFail('recording', id, () => holdRecording(this.database, { accountId, id }, reason));
+    return await this.database.transact(async (tx) => {
+      const hold = await findOrFail('recording', id, () => holdRecording(tx, { accountId, id }, reason));
+      await recordChanges(tx, recordingChange({ accountId, id }, 'recording.held'));
+      return hold;
+    });
   }
 
   /** Also for one that is not on hold. @throws NotFoundError */
   async release(accountId: string, id: string): Promise<void> {
-    await findOrFail('recording', id, () => releaseHold(this.database, { accountId, id }));
+    await this.database.transact(async (tx) => {
+      await findOrFail('recording', id, () => releaseHold(tx, { accountId, id }));
+      await recordChanges(tx, recordingChange({ accountId, id }, 'recording.released'));
+    });
   }
 
   /** What goes next of the recordings of an account, in the order of the times. @param after null: from the first on */
@@ -78,6 +87,7 @@ export class RetentionService implements OnModuleInit {
         for (const recording of gone) {
           await this.bus.emit(new RecordingDeleted({ ...recording, userId: null, customTags: null }), tx);
         }
+        await recordChanges(tx, ...gone.map((recording) => recordingChange(recording, 'recording.deleted')));
       }
       return due.length;
     });

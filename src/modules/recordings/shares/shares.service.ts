@@ -4,6 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { isActiveAccount } from '../../../access/accounts.queries.js';
+import { auditTarget, recordChanges } from '../../../access/audit-trail.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { isResourceId } from '../../../platform/database/find-or-fail.js';
 import { insertWithinLimit } from '../../../platform/database/locks.js';
@@ -91,7 +92,11 @@ export class SharesService {
       what: 'shares of a recording',
       counted: { recordingId },
       // It may have been deleted meanwhile.
-      prepare: async (tx) => void (await this.recordings.lock(tx, accountId, recordingId)),
+      prepare: async (tx) => {
+        await this.recordings.lock(tx, accountId, recordingId);
+        const after = { audio: includesAudio, expires_at: expiresAt, has_password: password !== null };
+        await recordChanges(tx, { ...changeOf(share, 'share.created'), after });
+      },
     });
     return { share, token };
   }
@@ -111,8 +116,12 @@ export class SharesService {
   /** Nobody opens it any more, nor reads its audio. @throws NotFoundError */
   async delete(accountId: string, recordingId: string, id: string): Promise<void> {
     await this.recordings.get(accountId, recordingId);
-    const { affected } = isResourceId(id) ? await this.shares.delete({ id, recordingId, accountId }) : { affected: 0 };
-    if (!affected) throw new NotFoundError('share');
+    if (!isResourceId(id)) throw new NotFoundError('share');
+    await this.database.transact(async (tx) => {
+      const { affected } = await tx.manager.delete(Share, { id, recordingId, accountId });
+      if (!affected) throw new NotFoundError('share');
+      await recordChanges(tx, changeOf({ accountId, recordingId, id }, 'share.deleted'));
+    });
   }
 
   /**
@@ -178,3 +187,9 @@ export class SharesService {
 }
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+const changeOf = ({ accountId, recordingId, id }: Pick<Share, 'accountId' | 'recordingId' | 'id'>, action: string) => ({
+  accountId,
+  action,
+  targets: [auditTarget('recording', recordingId), auditTarget('share', id)],
+});

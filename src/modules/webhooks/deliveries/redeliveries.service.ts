@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { auditTarget, recordChanges } from '../../../access/audit-trail.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
 import { isResourceId } from '../../../platform/database/find-or-fail.js';
@@ -115,6 +116,8 @@ export class RedeliveriesService {
       if (delivery.status !== 'pending') await reopenEnded(tx, [id], pace);
       // One that is due or being sent stays as it is.
       else if (!(await hastenPending(tx, id, pace))) await this.pace.giveBack(accountId, webhook.url);
+      const targets = [auditTarget('webhook', webhookId), auditTarget('delivery', id)];
+      await recordChanges(tx, { accountId, action: 'delivery.redelivered', targets });
       tx.afterCommit(() => this.deliveries.wake(webhookId));
     });
   }
@@ -135,6 +138,12 @@ export class RedeliveriesService {
       const matching = job ? await countRedelivery(tx, job, webhook.events) : 0;
       if (matching > 0 && (await isRedelivering(tx, webhookId))) throw redeliveryInProgress();
       if (matching === 0) await tx.manager.delete(WebhookRedelivery, { webhookId });
+      await recordChanges(tx, {
+        accountId,
+        action: 'webhook.redelivered',
+        targets: [auditTarget('webhook', webhookId)],
+        after: { ...dto, deliveries: matching },
+      });
       return matching;
     });
     if (count > 0) await this.tryBatch(webhookId);
