@@ -245,6 +245,95 @@ export type RequestErrorsView = {
     uri: string;
 };
 
+export type AuditActorView = {
+    kind: 'api_key' | 'person' | 'access_token' | 'end_user' | 'operator' | 'system';
+    /**
+     * The API key, or the one that issued the access token.
+     */
+    key_id: string | null;
+    /**
+     * Who had signed in.
+     */
+    person_id: string | null;
+    token_id: string | null;
+    /**
+     * The end user of the token; null, too, once the end user was erased.
+     */
+    user_id: string | null;
+};
+
+export type AuditTargetView = {
+    type: string;
+    id: string;
+};
+
+export type AuditEntryView = {
+    /**
+     * Place in the chain of the account, from 1 on.
+     */
+    number: number;
+    id: string;
+    at: string;
+    action: string;
+    outcome: 'success' | 'failure';
+    /**
+     * Of the client.
+     */
+    address: string | null;
+    user_agent: string | null;
+    request_id: string | null;
+    /**
+     * What differed before; secrets and URLs beyond their origin are not shown.
+     */
+    before: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * What differs now.
+     */
+    after: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * SHA-256 of the entry behind the one before it.
+     */
+    hash: string;
+    actor: AuditActorView;
+    targets: Array<AuditTargetView>;
+};
+
+export type AuditLogPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    entries: Array<AuditEntryView>;
+};
+
 export type ApiKeyView = {
     id: string;
     tenant_id: string;
@@ -2934,6 +3023,81 @@ export type RequestErrorsListResponses = {
 };
 
 export type RequestErrorsListResponse = RequestErrorsListResponses[keyof RequestErrorsListResponses];
+
+export type AuditLogListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+        /**
+         * Lists only entries of this action.
+         */
+        action?: string;
+        /**
+         * Lists only entries of this kind of actor, or of the API key or person with this id. Access tokens count for
+         * the key that issued them.
+         */
+        actor?: string;
+        /**
+         * Lists only entries whose first target has this id.
+         */
+        target?: string;
+        /**
+         * First day (UTC), inclusive.
+         */
+        date_from?: string;
+        /**
+         * Last day (UTC), inclusive.
+         */
+        date_to?: string;
+    };
+    url: '/v1/account/audit-log';
+};
+
+export type AuditLogListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AuditLogListError = AuditLogListErrors[keyof AuditLogListErrors];
+
+export type AuditLogListResponses = {
+    /**
+     * OK
+     */
+    200: AuditLogPage;
+};
+
+export type AuditLogListResponse = AuditLogListResponses[keyof AuditLogListResponses];
 
 export type ApiKeysListData = {
     body?: never;
