@@ -50,23 +50,31 @@ export const actAsOperator = <T>(work: () => Promise<T>): Promise<T> =>
  */
 export function provideActing(request: Request, _response: Response, next: NextFunction): void {
   const reads = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) && upgradeOf(request) === undefined;
-  if (reads) next();
-  else storage.run({ acting: NOBODY }, next);
+  if (reads) return next();
+  const from = {
+    address: request.ip ?? null,
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT).toWellFormed() ?? null,
+    requestId: requestIdOf(request),
+  };
+  storage.run({ acting: { ...NOBODY, ...from } }, next);
 }
 
 /** Tells the context of the request whose credentials these are. */
-export function setActing(request: Request, { credential, keyId, personId, tokenId, userId }: Principal): void {
-  const store = storage.getStore();
-  if (!store) return;
+export function setActing({ credential, keyId, personId, tokenId, userId }: Principal): void {
   const isIssued = credential === 'access_token' && keyId === null && tokenId === null;
-  store.acting = {
+  change({
     kind: isIssued ? 'end_user' : credential === 'session' ? 'person' : credential,
     keyId,
     personId,
     tokenId,
     userId: credential === 'access_token' ? userId : null,
-    address: request.ip ?? null,
-    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
-    requestId: requestIdOf(request),
-  };
+  });
+}
+
+/** Tells the context of the request who is signing in with it. */
+export const setSigningIn = (personId: string): void => change({ kind: 'person', personId });
+
+function change(fields: Partial<Acting>): void {
+  const store = storage.getStore();
+  if (store) store.acting = { ...store.acting, ...fields };
 }

@@ -126,7 +126,7 @@ export class CredentialsGuard implements CanActivate {
 
 function identify(request: IdentifiedRequest, response: Response, principal: Principal): void {
   request.principal = principal;
-  setActing(request, principal);
+  setActing(principal);
   const { accountId, keyId, tokenId, personId, credential, scopes, refusedAddress } = principal;
   // What a key may do, also for clients that may not read the list of keys (D68).
   if (credential !== 'access_token' && refusedAddress === null) response.setHeader(SCOPES_HEADER, scopes.join(', '));

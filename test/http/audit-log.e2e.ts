@@ -1,3 +1,4 @@
+import request from 'supertest';
 import { actAsOperator } from '../../src/access/acting.js';
 import { AccountService } from '../../src/modules/account/account.service.js';
 import { AuditLogService } from '../../src/modules/audit/audit-log.service.js';
@@ -6,6 +7,7 @@ import { useService } from '../../src/testing/test-service.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { expectInvalid } from '../support/http/expect-errors.js';
 import { call, nameOf, NAMED_OPERATIONS, SharedResources } from '../support/http/operations.js';
+import { clientOf, linkFor, type SessionClient, signIn } from '../support/http/session-client.js';
 import { commandRunner } from '../support/service/cli.js';
 import { transcribesAtOnce } from '../support/service/instant-transcriber.js';
 import { upload } from '../support/state/recording-states.js';
@@ -48,7 +50,7 @@ interface Entry {
   id: string;
   action: string;
   outcome: string;
-  actor: { kind: string; key_id: string | null; token_id: string | null; user_id: string | null };
+  actor: Record<'key_id' | 'person_id' | 'person_name' | 'token_id' | 'user_id', string | null> & { kind: string };
   targets: { type: string; id: string }[];
   address: string | null;
   user_agent: string | null;
@@ -97,6 +99,7 @@ describe('the audit log (D98)', () => {
         kind: 'api_key',
         key_id: client.credentials.id,
         person_id: null,
+        person_name: null,
         token_id: null,
         user_id: null,
       });
@@ -163,6 +166,108 @@ describe('the audit log (D98)', () => {
     ]);
     expect(JSON.stringify(stored)).not.toContain('ada@example.com');
     expect((await service.app.get(AuditLogService).verify(client.accountId)).broken).toBeNull();
+  });
+
+  describe('of people', () => {
+    const PASSWORD = 'three blue kites over Oslo';
+    const NEW_PASSWORD = 'four red kites over Bergen';
+    const ADA = { email: 'ada.byron@example.com', role: 'owner' } as const;
+    // Without those of making the account and its key.
+    const actionsOf = async (client: ApiClient) =>
+      (await read(client)).entries.map(({ action }) => action).slice(0, -2);
+    const actorOf = ({ session }: SessionClient) => ({
+      kind: 'person',
+      key_id: null,
+      person_id: session.person.id,
+      person_name: 'Ada Byron',
+      token_id: null,
+      user_id: null,
+    });
+
+    it('has exactly the entries of each operation of a session', async () => {
+      const [client, other] = [await service.account(), await service.account()];
+      const ada = await actAsOperator(() => signIn(service, client.accountId, ADA));
+      expect(await actionsOf(client)).toEqual(['session.begun', 'sign_in_link.created', 'member.added']);
+      const { entries: first } = await read(client);
+      expect(first[0]).toMatchObject({
+        actor: actorOf(ada),
+        targets: [{ type: 'session', id: ada.session.id }],
+        after: { with: 'link' },
+      });
+      expect(first[0]?.address).toMatch(/127\.0\.0\.1$/);
+      expect(first[2]).toMatchObject({
+        actor: { kind: 'operator' },
+        targets: [{ type: 'person', id: ada.session.person.id }],
+        after: { role: 'owner' },
+      });
+
+      const added = async (change: () => Promise<unknown>, account = client) => {
+        const before = (await read(account)).total;
+        await change();
+        const { entries, total } = await read(account);
+        return entries.slice(0, total - before).map(({ action, actor, after }) => [action, actor.kind, after]);
+      };
+      const person = (body: object) => ada.send('patch', '/v1/session/person', body).expect(200);
+      const update = (...fields: string[]) => ['person.updated', 'person', { fields }];
+      expect(await added(() => ada.get('/v1/session').expect(200))).toEqual([]);
+      expect(await added(() => ada.get('/v1/sessions').expect(200))).toEqual([]);
+      expect(await added(() => person({ name: 'Ada Byron' }))).toEqual([]);
+      expect(await added(() => person({ password: PASSWORD }))).toEqual([update('password')]);
+      const names = { name: 'Ada Lovelace', email: 'ada.lovelace@example.com', current_password: PASSWORD };
+      expect(await added(() => person(names))).toEqual([update('name', 'email')]);
+      expect((await read(client)).entries[0]?.actor).toEqual({ ...actorOf(ada), person_name: 'Ada Lovelace' });
+
+      const again = async () =>
+        clientOf(
+          service.url,
+          await request(service.url).post('/v1/sessions').send({ email: names.email, password: PASSWORD }).expect(201),
+        );
+      let second = await again();
+      expect((await read(client)).entries[0]).toMatchObject({ action: 'session.begun', after: { with: 'password' } });
+      const end = async () => await ada.send('delete', `/v1/sessions/${second.session.id}`).expect(204);
+      expect(await added(end)).toEqual([['session.ended', 'person', null]]);
+      second = await again();
+      // The other session ends with the password.
+      expect((await added(() => person({ password: NEW_PASSWORD }))).map(([action]) => action)).toEqual([
+        'session.ended',
+        'person.updated',
+      ]);
+
+      await service.database.query(
+        `INSERT INTO memberships (id, account_id, person_id, role, created_at, updated_at)
+         SELECT gen_random_uuid(), $1, person_id, role, now(), now() FROM memberships WHERE account_id = $2`,
+        [other.accountId, client.accountId],
+      );
+      const switchTo = async ({ accountId }: ApiClient) =>
+        await ada.send('patch', '/v1/session', { account_id: accountId }).expect(200);
+      expect(await added(() => switchTo(client))).toEqual([]);
+      expect(await added(() => switchTo(other))).toEqual([['session.ended', 'person', null]]);
+      expect(await added(() => person({ name: 'A. Lovelace' }), other)).toEqual([update('name')]);
+      expect((await read(client)).entries[0]).toMatchObject({ action: 'person.updated' });
+      const signOut = async () => await ada.send('delete', '/v1/session').expect(204);
+      expect(await added(signOut, other)).toEqual([['session.ended', 'person', null]]);
+      expect(await actionsOf(other)).toEqual(['session.ended', 'person.updated', 'session.begun']);
+
+      const stored = JSON.stringify(await service.database.query('SELECT * FROM audit_entries'));
+      for (const told of [PASSWORD, NEW_PASSWORD, 'Lovelace', 'Byron', 'lovelace@', 'vnl_', 'vnss_'])
+        expect(stored).not.toContain(told);
+      for (const { accountId } of [client, other])
+        expect((await service.app.get(AuditLogService).verify(accountId)).broken).toBeNull();
+    });
+
+    it('knows who changed something in a session, whatever the credential', async () => {
+      const client = await service.account();
+      const ada = await signIn(service, client.accountId, ADA);
+      await ada.send('put', '/v1/account/vocabulary', { vocabulary: ['Grafana'] }).expect(200);
+      await client.put('/v1/account/vocabulary', { vocabulary: ['Loki'] }).expect(200);
+      const { entries } = await read(client, `?actor=${ada.session.person.id}&action=vocabulary.updated`);
+      expect(entries).toMatchObject([{ actor: actorOf(ada), after: { vocabulary: ['Grafana'] } }]);
+      await linkFor(service, client.accountId, { ...ADA, role: 'viewer' });
+      expect((await read(client, '?action=member.updated')).entries).toMatchObject([
+        { before: { role: 'owner' }, after: { role: 'viewer' } },
+      ]);
+      await ada.get(LOG).expect(403);
+    });
   });
 
   it('is filtered by action, actor, target and day, and is nobody else’s', async () => {

@@ -255,6 +255,10 @@ export type AuditActorView = {
      * Who had signed in.
      */
     person_id: string | null;
+    /**
+     * The present name of the person; null, too, once the person was removed.
+     */
+    person_name: string | null;
     token_id: string | null;
     /**
      * The end user of the token; null, too, once the end user was erased.

@@ -3,7 +3,7 @@ import { ACTOR_KINDS, type ActorKind } from '../../access/acting.js';
 import { IsDay, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
 import { pageFields, PageFields, PageQuery, type PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { AuditEntry } from './audit-entry.entity.js';
+import type { NamedEntry } from './audit-log.service.js';
 
 export class AuditLogQuery extends PageQuery {
   /**
@@ -59,6 +59,10 @@ export class AuditActorView {
   /** Who had signed in. */
   @ApiProperty({ type: String, nullable: true, example: null })
   person_id: string | null;
+
+  /** The present name of the person; null, too, once the person was removed. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  person_name: string | null;
 
   @ApiProperty({ type: String, nullable: true, example: null })
   token_id: string | null;
@@ -126,7 +130,7 @@ export class AuditLogPage extends PageFields {
   entries: AuditEntryView[];
 }
 
-const presentEntry = (entry: AuditEntry): AuditEntryView => ({
+const presentEntry = (entry: NamedEntry): AuditEntryView => ({
   number: Number(entry.number),
   id: entry.id,
   at: resourceTime(entry.at),
@@ -136,6 +140,7 @@ const presentEntry = (entry: AuditEntry): AuditEntryView => ({
     kind: entry.actorKind,
     key_id: entry.keyId,
     person_id: entry.personId,
+    person_name: entry.personName,
     token_id: entry.tokenId,
     user_id: entry.userId,
   },
@@ -148,7 +153,7 @@ const presentEntry = (entry: AuditEntry): AuditEntryView => ({
   hash: entry.hash ?? '',
 });
 
-export const presentAuditLogPage = (query: AuditLogQuery, found: PageResult<AuditEntry>): AuditLogPage => ({
+export const presentAuditLogPage = (query: AuditLogQuery, found: PageResult<NamedEntry>): AuditLogPage => ({
   entries: found.items.map(presentEntry),
   ...pageFields('/v1/account/audit-log', query, found),
 });

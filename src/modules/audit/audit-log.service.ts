@@ -23,6 +23,9 @@ export interface Verification {
   broken: BrokenEntry | null;
 }
 
+/** An entry, with the present name of the person who made the change. */
+export type NamedEntry = AuditEntry & { personName: string | null };
+
 /** Seals the entries of the audit log in a chain for each account, lists and verifies them (D98). */
 @Injectable()
 export class AuditLogService {
@@ -33,7 +36,7 @@ export class AuditLogService {
   ) {}
 
   /** Newest first, with all that was committed before. @throws InvalidRequestError */
-  async list(accountId: string, query: AuditLogQuery): Promise<PageResult<AuditEntry>> {
+  async list(accountId: string, query: AuditLogQuery): Promise<PageResult<NamedEntry>> {
     checkDays(query);
     await this.seal(accountId);
     const { page, limit, action, actor, target, date_from: from, date_to: to } = query;
@@ -53,7 +56,7 @@ export class AuditLogService {
       .offset(page * limit)
       .limit(limit)
       .getManyAndCount();
-    return { items, total };
+    return { items: await withNames(this.database, items), total };
   }
 
   /** Accounts that have entries, also such as have lost them all. */
@@ -103,6 +106,17 @@ export class AuditLogService {
     const isSealed = Number(log?.lastNumber ?? 0) >= Number(number);
     return isSealed ? null : { number: Number(number), id, problem: 'unexpected' };
   }
+}
+
+/** SQL, because people belong to another module. */
+async function withNames(runner: SqlRunner, entries: readonly AuditEntry[]): Promise<NamedEntry[]> {
+  const ids = new Set(entries.flatMap(({ personId }) => personId ?? []));
+  const people =
+    ids.size === 0
+      ? []
+      : await runner.query<{ id: string; name: string }>('SELECT id, name FROM people WHERE id = ANY ($1)', [[...ids]]);
+  const names = new Map(people.map(({ id, name }) => [id, name]));
+  return entries.map((entry) => ({ ...entry, personName: names.get(entry.personId ?? '') ?? null }));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { raiseCredentialVersion } from '../../access/accounts.queries.js';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Role } from '../../access/roles.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
@@ -37,8 +38,13 @@ export class PeopleService {
       if (found && found.role !== member.role) {
         await tx.manager.update(Membership, { id: found.id }, { role: member.role, updatedAt: new Date() });
         await raiseCredentialVersion(tx, accountId);
+        const roles = { before: { role: found.role }, after: { role: member.role } };
+        await recordChanges(tx, { ...memberChange(accountId, personId, 'member.updated'), ...roles });
       }
-      return { personId, link: await this.links.create(tx, { accountId, personId, days: LINK_DAYS }) };
+      const link = await this.links.create(tx, { accountId, personId, days: LINK_DAYS });
+      const after = { expires_at: link.expiresAt };
+      await recordChanges(tx, { ...memberChange(accountId, personId, 'sign_in_link.created'), after });
+      return { personId, link };
     });
   }
 }
@@ -63,5 +69,12 @@ async function insertMember(tx: Tx, accountId: string, { name, email, role }: Op
   const person = { id: uuidv7(), name, email, passwordHash: null, passwordSalt: null, ...times };
   await tx.manager.insert(Person, person);
   await tx.manager.insert(Membership, { id: uuidv7(), accountId, personId: person.id, role, ...times });
+  await recordChanges(tx, { ...memberChange(accountId, person.id, 'member.added'), after: { role } });
   return person.id;
 }
+
+const memberChange = (accountId: string, personId: string, action: string) => ({
+  accountId,
+  action,
+  targets: [auditTarget('person', personId)],
+});

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
+import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { AuthenticationError, InvalidRequestError } from '../../platform/errors/errors.js';
+import { Membership } from './membership.entity.js';
 import { PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
 import type { Session } from './session.entity.js';
@@ -50,11 +52,21 @@ export class ProfilesService {
     };
     // Passwords of one address have one salt, so that another address takes another hash.
     const stored = password ?? (isOtherEmail && hasPassword ? currentPassword : undefined);
-    if (stored === undefined) await this.people.update({ id: person.id }, fields);
-    else {
+    const changed = [
+      ...(name !== undefined && name !== person.name ? ['name'] : []),
+      ...(email !== undefined && email !== person.email ? ['email'] : []),
+      ...(password === undefined ? [] : ['password']),
+    ];
+    if (stored === undefined) {
+      await this.database.transact(async (tx) => {
+        await tx.manager.update(Person, { id: person.id }, fields);
+        await recordUpdate(tx, person.id, changed);
+      });
+    } else {
       await this.passwords.change(email ?? person.email, stored, async (tx, { hash, salt }) => {
         const hashed = { passwordHash: hash, passwordSalt: salt };
         await tx.manager.update(Person, { id: person.id }, { ...fields, ...hashed });
+        await recordUpdate(tx, person.id, changed);
         if (password !== undefined) await removeLinks(tx, person.id);
       });
     }
@@ -80,4 +92,12 @@ export class ProfilesService {
 /** Those that sign in the person, and no invitations. */
 async function removeLinks(tx: Tx, personId: string): Promise<void> {
   await tx.query('DELETE FROM sign_in_links WHERE person_id = $1', [personId]);
+}
+
+/** In the log of each account to which the person belongs. It names what has changed, and no name nor address. */
+async function recordUpdate(tx: Tx, personId: string, fields: string[]): Promise<void> {
+  if (fields.length === 0) return;
+  const memberships = await tx.manager.find(Membership, { where: { personId }, select: { accountId: true } });
+  const change = { action: 'person.updated', targets: [auditTarget('person', personId)], after: { fields } };
+  await recordChanges(tx, ...memberships.map(({ accountId }) => ({ accountId, ...change })));
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { raiseCredentialVersion } from '../../access/accounts.queries.js';
+import { recordChanges } from '../../access/audit-trail.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Role } from '../../access/roles.js';
 import { isLiveSession } from '../../access/sessions.queries.js';
@@ -11,6 +12,7 @@ import { AuthenticationError, NotFoundError } from '../../platform/errors/errors
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
+import { sessionChange } from './session-changes.js';
 
 /** Of one person; the oldest ends when there would be more. */
 const MAX_SESSIONS = 50;
@@ -76,6 +78,9 @@ export class SessionsService {
     await this.versions.change(session.accountId, async (tx) => {
       await tx.manager.update(Session, { id: sessionId }, { accountId });
       await raiseCredentialVersion(tx, session.accountId);
+      if (session.accountId === accountId) return;
+      const begun = { ...sessionChange({ id: sessionId, accountId }, 'session.begun'), after: { with: 'switch' } };
+      await recordChanges(tx, sessionChange(session, 'session.ended'), begun);
     });
   }
 
@@ -103,10 +108,11 @@ export class SessionsService {
   /** Every process refuses them from its next request on. @param condition SQL @returns how many there were */
   private async endWhere(condition: string, parameters: unknown[]): Promise<number> {
     const accountIds = await this.database.transact(async (tx) => {
-      const ended = await tx.query<{ accountId: string }>(
-        `DELETE FROM sessions WHERE ${condition} RETURNING account_id AS "accountId"`,
+      const ended = await tx.query<Pick<Session, 'id' | 'accountId'>>(
+        `DELETE FROM sessions WHERE ${condition} RETURNING id, account_id AS "accountId"`,
         parameters,
       );
+      await recordChanges(tx, ...ended.map((session) => sessionChange(session, 'session.ended')));
       // In one order, so that two transactions cannot deadlock.
       const ids = ended.map(({ accountId }) => accountId).toSorted();
       for (const id of new Set(ids)) await raiseCredentialVersion(tx, id);

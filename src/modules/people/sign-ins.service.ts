@@ -3,11 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import { Counter, Registry } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
+import { setSigningIn } from '../../access/acting.js';
+import { recordChanges } from '../../access/audit-trail.js';
 import { isLiveSession } from '../../access/sessions.queries.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { AuthenticationError, InvalidRequestError, RateLimitError } from '../../platform/errors/errors.js';
 import { TokenBucketStorage } from '../../platform/rate-limit/token-bucket.storage.js';
 import { PasswordsService } from './passwords.service.js';
+import { sessionChange } from './session-changes.js';
 import { hashOfToken } from './session-credentials.service.js';
 import { Session } from './session.entity.js';
 import { type SessionDetails, SessionsService } from './sessions.service.js';
@@ -140,6 +143,8 @@ async function insertSession(
     expiresAt: new Date(now.getTime() + LIFETIME_MS),
   });
   await tx.manager.insert(Session, session);
+  setSigningIn(session.personId);
+  await recordChanges(tx, { ...sessionChange(session, 'session.begun'), after: { with: session.beganWith } });
   return { token, session };
 }
 
