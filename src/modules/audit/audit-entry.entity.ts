@@ -74,6 +74,9 @@ export class AuditEntry {
   after: object | null;
 }
 
+/** An entry, with the present name of the person who made the change. */
+export type NamedEntry = AuditEntry & { personName: string | null };
+
 /** The chain of an account. Numbers as Postgres sends a bigint. */
 @Entity('audit_logs')
 export class AuditLog {

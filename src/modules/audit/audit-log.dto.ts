@@ -3,7 +3,7 @@ import { ACTOR_KINDS, type ActorKind } from '../../access/acting.js';
 import { IsDay, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
 import { pageFields, PageFields, PageQuery, type PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { NamedEntry } from './audit-log.service.js';
+import type { NamedEntry } from './audit-entry.entity.js';
 
 export class AuditLogQuery extends PageQuery {
   /**

@@ -7,7 +7,7 @@ import { fromDay, untilDay } from '../../platform/database/statement-parts.js';
 import { checkDays, type PageResult } from '../../platform/http/page.js';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { type BrokenEntry, type ChainEnd, follow, hashOf } from './audit-chain.js';
-import { AuditEntry, AuditLog } from './audit-entry.entity.js';
+import { AuditEntry, AuditLog, type NamedEntry } from './audit-entry.entity.js';
 import type { AuditLogQuery } from './audit-log.dto.js';
 
 /** Entries that one transaction seals, and that are read at once. */
@@ -22,9 +22,6 @@ export interface Verification {
   end: ChainEnd;
   broken: BrokenEntry | null;
 }
-
-/** An entry, with the present name of the person who made the change. */
-export type NamedEntry = AuditEntry & { personName: string | null };
 
 /** Seals the entries of the audit log in a chain for each account, lists and verifies them (D98). */
 @Injectable()
