@@ -34,7 +34,7 @@ export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButto
       onClick={() => void copy()}
     >
       <Icon name={copied ? 'check' : 'copy'} />
-      {!iconOnly && (copied ? 'Copied' : label)}
+      {!iconOnly && <span>{copied ? 'Copied' : label}</span>}
       <span class="visually-hidden" role="status">
         {copied && iconOnly ? 'Copied' : ''}
       </span>

@@ -34,3 +34,7 @@ export function scrollWhenLoaded(top: number): () => void {
   growth.observe(document.body);
   return end;
 }
+
+/** Where a text begins to be seen, in the window: the player may lie on it. */
+export const topOfSight = (): number =>
+  Math.max(0, document.querySelector('.note-bar, .player')?.getBoundingClientRect().bottom ?? 0);

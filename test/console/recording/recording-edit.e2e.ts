@@ -12,6 +12,11 @@ const RIGHT = 'The delivery came at a quarter past eight, and two boxes are dama
 
 const route = (id: string) => `/recordings/${id}`;
 const editor = (page: Page) => page.getByRole('textbox', { name: 'Corrected text' });
+/** As it will be saved: with an empty line between paragraphs. */
+const typed = async (page: Page) => (await editor(page).locator('.block-text').allTextContents()).join('\n\n');
+/** The words that are marked, in the part of the text that is near the window. */
+const highlighted = (page: Page, name: 'unsure' | 'spoken') =>
+  page.evaluate((of) => [...(CSS.highlights.get(of) ?? [])].map(String), name);
 const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 describe('the text of a recording', () => {
@@ -34,13 +39,25 @@ describe('the text of a recording', () => {
     return page;
   }
 
-  it('is corrected, shows what the engine heard beside it, and goes back to it', async () => {
+  it('is corrected where it stands, shows what the engine heard, and goes back to it', async () => {
     const id = await add();
     const page = await open(id);
-    await exactly(page, 'Correct').click();
-    await page.getByText('Original transcript').click();
-    await editor(page).fill(RIGHT);
+    await page.locator('.word', { hasText: 'passed' }).dblclick();
+    await page.keyboard.type('past');
+    await eventually(async () => (await highlighted(page, 'unsure')).join() === 'the,two');
     await expectGood(page, 'recording-editor');
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Delete');
+    await page.keyboard.type('T');
+    await page.keyboard.press('Control+ArrowRight');
+    await editor(page).evaluate((text) => {
+      const node = text.querySelector('p')?.firstChild as Text;
+      document.getSelection()?.setPosition(node, node.data.indexOf('eight') + 'eight'.length);
+    });
+    await page.keyboard.type(',');
+    await page.keyboard.press('End');
+    await page.keyboard.type('.');
+    expect(await typed(page)).toBe(RIGHT);
     await page.keyboard.press('Control+Enter');
     await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
@@ -63,31 +80,39 @@ describe('the text of a recording', () => {
     const text = Array.from({ length: 3600 }, (_, n) => (n % 40 === 39 ? `word${n}.` : `word${n}`)).join(' ');
     const id = await addNote(service, client, { text, words: evenly(text), seconds: 1200 });
     const page = await open(id);
+    /** The word at the caret, and where it stands in the window. */
     const place = () =>
-      editor(page).evaluate((field: HTMLTextAreaElement) => {
-        const word = /\S+$/.exec(field.value.slice(0, field.selectionStart))?.[0] ?? '';
-        const rest = /^\S*/.exec(field.value.slice(field.selectionStart))?.[0] ?? '';
-        return {
-          word: word + rest,
-          scrolled: field.scrollTop,
-          isInWindow: field.getBoundingClientRect().top < innerHeight,
-        };
+      page.evaluate(() => {
+        const { anchorNode, anchorOffset = 0 } = document.getSelection() ?? {};
+        const value = anchorNode?.textContent ?? '';
+        const word = /\S*$/.exec(value.slice(0, anchorOffset))?.[0] ?? '';
+        const rest = /^\S*/.exec(value.slice(anchorOffset))?.[0] ?? '';
+        const range = document.createRange();
+        range.setStart(anchorNode as Node, anchorOffset);
+        return { word: word + rest, top: range.getBoundingClientRect().top };
       });
     const position = async () => Number(await page.getByRole('slider', { name: 'Position' }).inputValue());
 
     await page.locator('.block-text').nth(10).scrollIntoViewIfNeeded();
     await page.evaluate(() => {
-      const top = document.querySelector('.player')?.getBoundingClientRect().bottom ?? 0;
+      const top = document.querySelector('.note-bar')?.getBoundingClientRect().bottom ?? 0;
       const paragraph = document.querySelectorAll('.block-text')[10] as HTMLElement;
       scrollBy(0, paragraph.getBoundingClientRect().top - top - 4);
     });
     const read = await page.locator('.block-text').nth(10).locator('.word').first().innerText();
-    await exactly(page, 'Correct').evaluate((element: HTMLElement) => element.click());
+    const topOf = (selector: string) =>
+      page.evaluate((one) => {
+        const paragraphs = [...document.querySelectorAll(one)];
+        return paragraphs.find(({ textContent }) => textContent?.startsWith('word'))?.getBoundingClientRect().top;
+      }, selector);
+    const before = [await topOf('.block-text'), await page.evaluate(() => scrollY)];
+    await exactly(page, 'Correct').click();
     await editor(page).waitFor();
     const first = await place();
     expect(first.word).toBe(read);
-    expect(first.scrolled).toBeGreaterThan(0);
-    expect(first.isInWindow).toBe(true);
+    expect(first.top).toBeGreaterThan(0);
+    // Nothing moves as the text becomes one that is typed in.
+    expect([await topOf('.block-text'), await page.evaluate(() => scrollY)]).toEqual(before);
     await expectGood(page, 'recording-editor-long');
 
     await page.keyboard.press('Control+Space');
@@ -97,9 +122,10 @@ describe('the text of a recording', () => {
     expect(Math.abs((await position()) - spoken)).toBeLessThan(5);
     await page.keyboard.press('Control+Space');
     await exactly(page, 'Play').waitFor();
-    await editor(page).evaluate((field: HTMLTextAreaElement) => {
-      const at = field.value.indexOf('word3000');
-      field.setSelectionRange(at, at);
+    await editor(page).evaluate((host) => {
+      const paragraph = [...host.querySelectorAll('p')].find(({ textContent }) => textContent?.includes('word3000'));
+      const node = paragraph?.firstChild as Text;
+      document.getSelection()?.setPosition(node, node.data.indexOf('word3000'));
     });
     await page.keyboard.type('new words, ');
     await page.keyboard.press('Control+Space');
@@ -132,7 +158,7 @@ describe('the text of a recording', () => {
     await question.waitFor();
     await expectGood(page, 'recording-leave');
     await question.getByRole('button', { name: 'Stay' }).click();
-    expect(await editor(page).inputValue()).toBe(RIGHT);
+    expect(await typed(page)).toBe(RIGHT);
 
     const second = await page.context().newPage();
     const [dialog] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })]);
@@ -144,8 +170,8 @@ describe('the text of a recording', () => {
     await second.getByText(/unsaved correction/).waitFor();
     await expectGood(second, 'recording-draft');
     await exactly(second, 'Continue').click();
-    expect(await editor(second).inputValue()).toBe(RIGHT);
-    await exactly(second, 'Save correction').click();
+    expect(await typed(second)).toBe(RIGHT);
+    await exactly(second, 'Save').click();
     await second.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
     const drafts = await second.evaluate(async () => JSON.stringify(await indexedDB.databases()));
@@ -168,7 +194,7 @@ describe('the text of a recording', () => {
       await page.goBack();
       await question.waitFor();
       expect(new URL(page.url()).hash).toBe(`#${route(id)}`);
-      expect(await editor(page).inputValue()).toBe(RIGHT);
+      expect(await typed(page)).toBe(RIGHT);
       await question.getByRole('button', { name: answer, exact: true }).click();
       await question.waitFor({ state: 'hidden' });
     }
@@ -183,13 +209,13 @@ describe('the text of a recording', () => {
     await exactly(page, 'Correct').click();
     await editor(page).fill(RIGHT);
     await client.put(`/v1/recordings/${id}/transcription`, { text: theirs }).expect(200);
-    await exactly(page, 'Save correction').click();
+    await exactly(page, 'Save').click();
     await page.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
     await expectGood(page, 'recording-conflict');
     expect(await served(id)).toBe(theirs);
     await exactly(page, 'Keep editing mine').click();
-    expect(await editor(page).inputValue()).toBe(RIGHT);
-    await exactly(page, 'Save correction').click();
+    expect(await typed(page)).toBe(RIGHT);
+    await exactly(page, 'Save').click();
     await page.getByText('Correction saved.').waitFor();
     expect(await served(id)).toBe(RIGHT);
   });
@@ -207,9 +233,9 @@ describe('the text of a recording', () => {
       await exactly(page, 'Correct').click();
       await editor(page).fill(text);
     }
-    await exactly(first, 'Save correction').click();
+    await exactly(first, 'Save').click();
     await first.getByText('Correction saved.').waitFor();
-    await exactly(second, 'Save correction').click();
+    await exactly(second, 'Save').click();
     await second.getByRole('heading', { name: 'Someone else has changed this transcript' }).waitFor();
     const marked = await second.locator('.conflict-side').first().locator('mark').allTextContents();
     expect(marked.join('|')).toContain('two');
@@ -221,7 +247,7 @@ describe('the text of a recording', () => {
     await second.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
     await go(second, route(id));
     await exactly(second, 'Continue').click();
-    expect(await editor(second).inputValue()).toBe(RIGHT);
+    expect(await typed(second)).toBe(RIGHT);
     expect(await served(id)).toBe(theirs);
 
     await exactly(second, 'Cancel').click();

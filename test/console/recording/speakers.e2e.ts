@@ -124,7 +124,13 @@ describe('the speakers of a recording', () => {
     await page.keyboard.press('Enter');
     await exactly(page, 'Correct').click();
     const editor = page.getByRole('textbox', { name: 'Corrected text' });
-    await editor.fill((await editor.inputValue()).replace('boxes', 'crates'));
+    await editor.evaluate((text) => {
+      const paragraph = [...text.querySelectorAll('p')].find(({ textContent }) => textContent?.includes('boxes'));
+      const node = paragraph?.firstChild as Text;
+      const at = node.data.indexOf('boxes');
+      document.getSelection()?.setBaseAndExtent(node, at, node, at + 'boxes'.length);
+    });
+    await page.keyboard.type('crates');
     letThrough();
     await eventually(async () => (await names(id)).join() === 'Ada,,');
     await page.keyboard.press('Control+Enter');

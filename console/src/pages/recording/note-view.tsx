@@ -90,8 +90,11 @@ function Content({ note, playback, onAgain }: ContentProps) {
 }
 
 /** A text that a person has emptied is one too. */
-const hasText = ({ features }: Recording, { text, version }: Transcription): boolean =>
-  text.trim() !== '' || version === 'corrected' || features?.no_speech === false;
+function hasText({ features }: Recording, transcription: Transcription | null): boolean {
+  if (!transcription) return false;
+  const { text, version } = transcription;
+  return text.trim() !== '' || version === 'corrected' || features?.no_speech === false;
+}
 
 function Hint({ recording }: { recording: Recording }) {
   return (
@@ -114,9 +117,11 @@ interface ActionsProps extends Pick<ContentProps, 'note' | 'onAgain'> {
 function Actions({ note, onAgain, onEdit, onShare }: ActionsProps) {
   const isUnderWay = note.recording.value?.status === 'processing' || note.again.value.state === 'pending';
   const isWritable = may('recordings:write');
+  // With a text it is beside that.
+  const isShown = hasText(note.recording.value as Recording, note.transcription.value);
   return (
     <>
-      <DownloadMenu note={note} version="current" />
+      {!isShown && <DownloadMenu note={note} version="current" />}
       <Menu label="More" icon="more" iconOnly>
         {isWritable && (
           <MenuItem icon="edit" onClick={onEdit}>

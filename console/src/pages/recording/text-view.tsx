@@ -1,22 +1,28 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
 import type { Recording, Transcription } from 'vnotes';
 
 import { onceMoved } from '../../layout/scrolling';
-import { Editing } from './editing/editing';
-import type { Note } from './note';
+import { may } from '../../session/permissions';
+import { Conflict } from './editing/conflict';
+import { DraftNotice } from './editing/draft-notice';
+import { Editor, EditTools } from './editing/editor';
+import { LeaveDialog } from './editing/leave-dialog';
+import { useEditing } from './editing/use-editing';
 import { type Original, useOriginal } from './editing/use-original';
+import type { Note } from './note';
 import type { Playback } from './player/playback';
 import { PlayerBar } from './player/player-bar';
 import { PlayerKeys } from './player/player-keys';
 import { Solo } from './player/solo';
 import { SpeakerPanel } from './speakers/speaker-panel';
-import { type HeardWord, heardWords, type TextWord, trustCorrections, wordsOf } from './text/words';
+import { type Block, blocksOf, isDivided } from './text/blocks';
+import { heardWords, trustCorrections, wordsOf } from './text/words';
 import { FindBar } from './transcript/find-bar';
 import { Reading } from './transcript/reading';
 import { Transcript } from './transcript/transcript';
-import { TextTools, ToolButtons } from './transcript/text-tools';
+import { FindButton, TextTools } from './transcript/text-tools';
 
 interface TextViewProps {
   note: Note;
@@ -24,69 +30,79 @@ interface TextViewProps {
   playback: Playback;
 }
 
-/** The text with its player: read, searched, or corrected. */
+/** The text with its player: read, searched, or corrected where it stands. */
 export function TextView({ note, transcription, playback }: TextViewProps) {
   const hit = useHit();
   const isFinding = useSignal(hit.peek() !== '');
-  const isEditing = useSignal(false);
-  const leftAt = useSignal<number | null>(null);
-  const openedAt = useRef(0);
   const original = useOriginal(note, transcription);
   const shown = original.isShown.value ? (original.value.value ?? transcription) : transcription;
   const reading = useReading(shown, original, playback, note);
   const solo = useSolo(playback, reading);
+  const editing = useEditing({
+    note,
+    transcription,
+    original,
+    reading,
+    blocksOf: (text) => textBlocks({ ...transcription, text, version: 'corrected' }, null, note),
+  });
+  const begun = editing.begun.value;
+  const isReading = begun === null;
   // Again when the text is drawn anew, as below.
   useEffect(() => {
     if (hit.peek() !== '') reading.open(hit.peek());
   }, [reading]);
-  const find = () => {
-    isEditing.value = false;
-    isFinding.value = true;
-  };
-  // While the text is still on the page, where it is in the window tells where the person reads.
-  const edit = () => {
-    openedAt.current = reading.placeInTime();
-    isEditing.value = true;
-  };
-  // The person goes on reading where they corrected.
-  useEffect(() => {
-    if (isEditing.value || leftAt.value === null) return undefined;
-    document.querySelector<HTMLElement>('[data-focus="correct"]')?.focus({ preventScroll: true });
-    return onceMoved(() => (leftAt.value = null));
-  }, [isEditing.value, leftAt.value]);
-  // Again when the text is drawn anew, as when the original has come that tells which words are sure.
-  useEffect(() => {
-    if (!isEditing.value && leftAt.value !== null) reading.show(leftAt.value);
-  }, [isEditing.value, leftAt.value, reading]);
+  const find = () => (isFinding.value = true);
   const closeFinding = () => {
     isFinding.value = false;
     document.querySelector<HTMLElement>('[data-focus="find"]')?.focus();
   };
+  const save = () => void editing.save();
+  if (begun?.conflict.value) return <Conflict correction={begun} onClose={editing.close} />;
   return (
     <>
-      <PlayerBar playback={playback} peaks={note.peaks.value}>
-        {!isEditing.value && <ToolButtons reading={reading} onFind={find} />}
-      </PlayerBar>
-      <PlayerKeys playback={playback} reading={reading} onFind={find} />
-      {isFinding.value && !isEditing.value && <FindBar reading={reading} found={hit.peek()} onClose={closeFinding} />}
-      <Editing
-        note={note}
-        transcription={transcription}
-        reading={reading}
-        original={original}
-        isEditing={isEditing}
-        openedAt={openedAt}
-        onEdit={edit}
-        onClose={(time) => (leftAt.value = time)}
-      />
-      {!isEditing.value && (
-        <article class="card note-text" aria-label="Transcript and tools">
-          <TextTools note={note} transcription={transcription} original={original} onEdit={edit} text={shown.text} />
-          <SpeakersProblem note={note} />
-          <SpeakerPanel naming={note.naming} solo={solo} stretchesOf={({ labels }) => reading.stretchesOf(labels)} />
-          <Transcript reading={reading} naming={note.naming} language={shown.language} />
-        </article>
-      )}
+      <div class="note-bar">
+        <PlayerBar playback={playback} peaks={note.peaks.value}>
+          {isReading && <FindButton onFind={find} />}
+        </PlayerBar>
+        {begun ? (
+          <EditTools correction={begun} onSave={save} onClose={editing.close} />
+        ) : (
+          <TextTools
+            note={note}
+            reading={reading}
+            transcription={transcription}
+            original={original}
+            onEdit={() => editing.open()}
+            text={shown.text}
+          />
+        )}
+      </div>
+      <PlayerKeys playback={playback} reading={isReading ? reading : null} onFind={find} />
+      {isFinding.value && isReading && <FindBar reading={reading} found={hit.peek()} onClose={closeFinding} />}
+      {isReading && <DraftNotice draft={editing.draft} onContinue={() => editing.open()} />}
+      <article class="card note-text" aria-label="Transcript and tools">
+        <SpeakersProblem note={note} />
+        <SpeakerPanel naming={note.naming} solo={solo} stretchesOf={({ labels }) => reading.stretchesOf(labels)} />
+        {begun ? (
+          <Editor
+            correction={begun}
+            place={editing.place}
+            playback={playback}
+            naming={note.naming}
+            language={shown.language}
+            isTimed={reading.isTimed}
+            onSave={save}
+          />
+        ) : (
+          <Transcript
+            reading={reading}
+            naming={note.naming}
+            language={shown.language}
+            {...(may('recordings:write') && { onCorrect: editing.open })}
+          />
+        )}
+      </article>
+      {begun && <LeaveDialog correction={begun} />}
     </>
   );
 }
@@ -103,16 +119,16 @@ function useReading(shown: Transcription, original: Original, playback: Playback
   const { duration_seconds: duration } = note.recording.value as Recording;
   const identity = note.naming.identity.value;
   const heard = shown.version === 'corrected' ? original.value.value : null;
-  const reading = useMemo(() => {
-    const [words, reported] = textWords(shown, duration);
-    const trusted = heard ? trustCorrections(words, textWords(heard, duration)[0]) : words;
-    return new Reading(trusted, reported, playback, (label) => note.naming.personOf(label).labels[0] as string);
-  }, [shown, heard, playback, duration, identity]);
+  const reading = useMemo(
+    () => new Reading(textBlocks(shown, heard, note), heardWords(shown.words), playback),
+    [shown, heard, playback, duration, identity],
+  );
   useEffect(() => () => reading.dispose(), [reading]);
   // What a person has written is sure. Only the original tells what that is.
+  const hasUnsure = reading.unsure.value.length > 0;
   useEffect(() => {
-    if (shown.version === 'corrected' && reading.unsure.length > 0) void original.load({ isQuiet: true });
-  }, [shown, reading]);
+    if (shown.version === 'corrected' && hasUnsure) void original.load({ isQuiet: true });
+  }, [shown, hasUnsure]);
   return reading;
 }
 
@@ -134,7 +150,13 @@ function SpeakersProblem({ note }: { note: Note }) {
   );
 }
 
-function textWords({ text, words }: Transcription, durationSeconds: number): [TextWord[], HeardWord[]] {
-  const reported = heardWords(words);
-  return [wordsOf(text, reported, durationSeconds), reported];
+/** @param heard the original, of a text that was corrected: it tells which words are sure */
+function textBlocks(shown: Transcription, heard: Transcription | null, note: Note): Block[] {
+  const { duration_seconds: duration } = note.recording.peek() as Recording;
+  const [words, original] = [shown, heard].map((text) =>
+    text ? wordsOf(text.text, heardWords(text.words), duration) : null,
+  );
+  const trusted = original ? trustCorrections(words ?? [], original) : (words ?? []);
+  const personOf = (label: string) => note.naming.personOf(label).labels[0] as string;
+  return blocksOf(trusted, personOf, shown.version === 'corrected' && isDivided(shown.text));
 }

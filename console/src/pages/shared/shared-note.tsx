@@ -11,6 +11,7 @@ import { baseUrl } from '../../session/session';
 import { type AudioUrl, Playback } from '../recording/player/playback';
 import { PlayerBar } from '../recording/player/player-bar';
 import { type Person, personsOf } from '../recording/speakers/speakers';
+import { blocksOf, hasEmptyLine } from '../recording/text/blocks';
 import { heardWords, type HeardWord, wordsOf } from '../recording/text/words';
 import { Reading } from '../recording/transcript/reading';
 import { Transcript } from '../recording/transcript/transcript';
@@ -94,9 +95,11 @@ function useReading(note: SharedRecording, playback: Playback) {
   const result = useMemo(() => {
     const heard = heardWords(note.words ?? '[]');
     const personOf = personsBy(heard, note.speaker_names);
-    const words = wordsOf(note.text ?? '', heard, note.duration_seconds);
+    const text = note.text ?? '';
+    const words = wordsOf(text, heard, note.duration_seconds);
     const timed = note.audio_url === null ? [] : heard;
-    const reading = new Reading(words, timed, playback, (label) => personOf(label).labels[0] as string);
+    const blocks = blocksOf(words, (label) => personOf(label).labels[0] as string, hasEmptyLine(text));
+    const reading = new Reading(blocks, timed, playback);
     return { reading, naming: { personOf } };
   }, [note, playback]);
   useEffect(() => () => result.reading.dispose(), [result]);

@@ -3,7 +3,7 @@ import { timeTokens } from '../text/time-tokens.js';
 import { joinTokens, tokensOf } from '../text/tokens.js';
 import { turnsOf } from '../text/turns.js';
 import type { ExportSource } from './cues.js';
-import { groupParagraphs } from './render-export.js';
+import { groupParagraphs, hasEmptyLine } from './render-export.js';
 
 /** A transcript of which the turns are wanted. */
 export interface DiarizedInput extends Omit<ExportSource, 'words'> {
@@ -19,7 +19,7 @@ export function diarizedSegmentsOf({ text, words: json, durationSeconds, names }
   const words = JSON.parse(json) as ExportSource['words'];
   const tokens = markSentenceEnds(timeTokens(tokensOf(text), words, durationSeconds));
   const segments = turnsOf(tokens, words, names).flatMap(({ voice, tokens: own }) =>
-    groupParagraphs(own).map((paragraph) => ({
+    groupParagraphs(own, hasEmptyLine(text)).map((paragraph) => ({
       speaker: voice,
       start: paragraph[0]?.start ?? 0,
       end: Math.max(...paragraph.map(({ end }) => end)),

@@ -224,6 +224,11 @@ describe('paragraphs (D42)', () => {
     );
   });
 
+  it('are those of a person who left an empty line between them', () => {
+    const spoken = [...evenly('one two.', 0.5), ...evenly('three four', 0.5, 9), ...evenly('five', 0.5, 30)];
+    expect(paragraphsOf(source(spoken, 'one two. three\n\nfour five'))).toBe('one two. three\n\nfour five');
+  });
+
   it('end with a sentence where nobody pauses', () => {
     const text = 'This sentence has about forty characters. '.repeat(60).trim();
     const lengths = paragraphsOf(untimed(text, 120))

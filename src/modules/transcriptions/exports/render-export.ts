@@ -72,7 +72,7 @@ function timeOf(ms: number, point: string): string {
 /** The text in paragraphs, with an empty line between them. Each turn begins one with who speaks. */
 export function paragraphsOf(source: ExportSource): string {
   const paragraphs = namedTurnsOf(source).flatMap(({ voice, tokens }) => {
-    const [first = '', ...others] = groupParagraphs(tokens).map(joinTokens);
+    const [first = '', ...others] = groupParagraphs(tokens, hasEmptyLine(source.text)).map(joinTokens);
     return [voice === undefined ? first : `${voice}: ${first}`, ...others];
   });
   return paragraphs.join('\n\n');
@@ -99,13 +99,19 @@ const PAUSE_SECONDS = 1;
 /** A paragraph of this many characters ends with its sentence: people who hardly pause are to be read as well. */
 const LONG_PARAGRAPH = 800;
 
-/** Groups sentences into paragraphs: at line feeds, at long pauses, and after much text. */
-export function groupParagraphs(tokens: readonly SentenceToken[]): SentenceToken[][] {
+/** Such a text is divided by a person: no engine writes empty lines. */
+export const hasEmptyLine = (text: string): boolean => /\n[^\S\n]*\n/.test(text);
+
+/**
+ * Groups sentences into paragraphs: at line feeds, at long pauses, and after much text.
+ * @param isDivided whether a person divided the text: then only at line feeds
+ */
+export function groupParagraphs(tokens: readonly SentenceToken[], isDivided = false): SentenceToken[][] {
   const paragraphs: SentenceToken[][] = [];
   let length = 0;
   for (const token of tokens) {
     const paragraph = paragraphs.at(-1);
-    if (paragraph && !isBreak(paragraph.at(-1) as SentenceToken, token, length)) {
+    if (paragraph && !(isDivided ? token.newLine : isBreak(paragraph.at(-1) as SentenceToken, token, length))) {
       paragraph.push(token);
       length += token.text.length + 1;
     } else {

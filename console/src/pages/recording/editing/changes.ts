@@ -21,28 +21,3 @@ export function differenceOf(one: string, other: string): [Part[], Part[]] {
       .map(({ value, added, removed }) => ({ text: value, isChanged: added || removed }));
   return [partsWithout('added'), partsWithout('removed')];
 }
-
-/** Where the caret of a text stands in another version of it. */
-export function caretIn(other: string, text: string, caret: number): number {
-  const shorter = Math.min(other.length, text.length);
-  let [before, after] = [0, 0];
-  while (before < shorter && other[before] === text[before]) before += 1;
-  while (after < shorter - before && other.at(-1 - after) === text.at(-1 - after)) after += 1;
-  if (caret <= before) return caret;
-  if (caret >= text.length - after) return other.length - (text.length - caret);
-  const [from, to] = [other.slice(before, other.length - after), text.slice(before, text.length - after)];
-  const changes = diffWordsWithSpace(from, to, { intlSegmenter: words, timeout: LIMIT_MS }) ?? [];
-  let [inOther, inText] = [before, before];
-  for (const { value, added, removed } of changes) {
-    const isPast = !removed && caret < inText + value.length;
-    if (isPast) return added ? inOther : inOther + caret - inText;
-    if (!removed) inText += value.length;
-    if (!added) inOther += value.length;
-  }
-  return inOther;
-}
-
-/** Whether two texts differ in more than blanks. */
-export const isSameText = (one: string, other: string): boolean => plain(one) === plain(other);
-
-const plain = (text: string): string => text.trim().replace(/\s+/gu, ' ');

@@ -1,17 +1,20 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { ApiError, type Transcription } from 'vnotes';
 
 import type { Note } from '../note';
-import { isSameText } from './changes';
 import { randomId } from '../../../uploads/store/upload-item';
+import type { Block } from '../text/blocks';
 import { type Draft, DraftWriter, removeDraft } from './drafts';
+import { EditedText } from './edited-text';
 
 /** What the service accepts. */
 export const LONGEST_TEXT = 200_000;
 
 /** A correction in the making. Each change is kept as a draft at once. */
 export class Correction {
+  readonly edited: EditedText;
   readonly text = signal('');
+  readonly isTooLong = computed(() => isTooLong(this.text.value));
   readonly saving = signal(false);
   readonly error = signal<unknown>(null);
   /** What somebody else has saved meanwhile. */
@@ -23,30 +26,31 @@ export class Correction {
   private continued: string | null;
   private readonly drafts = new DraftWriter(() => (this.isKept.value = false));
 
+  private readonly initial: string;
+
   /**
-   * @param initial text in paragraphs, to begin with
+   * @param blocks of the text, or of the draft if there is one
    * @param draft that was left
    */
   constructor(
     private readonly note: Note,
-    readonly initial: string,
+    blocks: readonly Block[],
     transcription: Transcription,
-    draft: Draft | null,
+    private readonly draft: Draft | null,
   ) {
-    this.text.value = draft?.text ?? initial;
+    this.edited = new EditedText([...blocks], () => this.change());
+    this.initial = this.edited.text;
+    this.text.value = this.initial;
     this.etag = draft ? draft.etag : transcription.etag;
     this.continued = draft?.id ?? null;
   }
 
   get isChanged(): boolean {
-    return this.text.peek() !== this.initial;
+    return this.draft !== null || this.text.peek() !== this.initial;
   }
 
-  get isTooLong(): boolean {
-    return [...this.text.value].length > LONGEST_TEXT;
-  }
-
-  change(text: string): void {
+  change(): void {
+    const { text } = this.edited;
     this.text.value = text;
     const { draftId: id, etag } = this;
     this.drafts.write({ id, recordingId: this.note.id, text, etag, savedAt: Date.now() });
@@ -59,10 +63,8 @@ export class Correction {
     this.error.value = null;
     try {
       const present = this.note.transcription.peek();
-      const text = this.text.peek().trim();
-      if (!present || present.etag !== this.etag || !isSameText(text, present.text) || this.conflict.peek()) {
-        await this.note.correct(text, this.etag);
-      }
+      const isPresent = present?.etag === this.etag && this.conflict.peek() === null;
+      if (this.isChanged || !isPresent) await this.note.correct(this.text.peek(), this.etag);
       await this.discard();
       return true;
     } catch (error) {
@@ -86,7 +88,7 @@ export class Correction {
   goOn(): void {
     this.etag = this.conflict.peek()?.etag ?? this.etag;
     this.conflict.value = null;
-    this.change(this.text.peek());
+    this.change();
   }
 
   async discard(): Promise<void> {
@@ -108,3 +110,5 @@ export class Correction {
     }
   }
 }
+
+const isTooLong = (text: string): boolean => text.length > LONGEST_TEXT && [...text].length > LONGEST_TEXT;

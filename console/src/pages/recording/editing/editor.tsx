@@ -1,143 +1,94 @@
-import type { RefObject } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Signal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Failed } from '../../../components/failed';
+import { Icon, type IconName } from '../../../components/icon';
 import { toast } from '../../../components/toast';
 import type { Playback } from '../player/playback';
-import type { CaretTimes } from './caret-times';
-import { Conflict } from './conflict';
+import type { SpeakerNaming } from '../speakers/speaker-naming';
+import { languageTag } from '../text/languages';
+import { mayBeUnsure } from '../text/unsure';
+import { sideOf } from '../transcript/sides';
+import { UnsureTools } from '../transcript/unsure-tools';
 import { type Correction, LONGEST_TEXT } from './correction';
-import { LeaveDialog } from './leave-dialog';
+import { TextEditor } from './text-editor';
 import './editor.css';
+
+/** Where in the recording the caret is, in seconds. */
+export interface PlaceInTime {
+  time: number;
+  /** Whether the word there is selected, so that it is replaced by what is typed. */
+  isWord: boolean;
+}
 
 interface EditorProps {
   correction: Correction;
-  times: CaretTimes;
-  /** Where in the recording the caret is to be at first. */
-  openedAt: number;
+  /** Where it opens; set to where the caret was as it closes. */
+  place: Signal<PlaceInTime>;
   playback: Playback;
-  /** Original transcript. */
-  heard: string;
-  /**
-   * @param time of what the caret was at
-   * @param text that was discarded and is to be edited again
-   */
-  onClose: (time: number, text?: string) => void;
+  naming: Pick<SpeakerNaming, 'personOf'>;
+  language: string;
+  isTimed: boolean;
+  onSave: () => void;
 }
 
-/** Corrects the text. The audio can be played meanwhile, and what was typed is kept as a draft. */
-export function Editor({ correction, times, openedAt, playback, heard, onClose }: EditorProps) {
-  const field = useRef<HTMLTextAreaElement>(null);
-  const timeOfCaret = usePlayFromCaret(field, correction, times, openedAt, playback);
-  const close = (text?: string) => onClose(timeOfCaret(), text);
-  const save = async () => {
-    if (correction.isTooLong || correction.saving.peek()) return;
-    if (!(await correction.save())) return;
-    toast('Correction saved.');
-    close();
-  };
-  const press = (event: KeyboardEvent) => {
-    if (!event.ctrlKey && !event.metaKey) return;
-    if (event.key === 'Enter' || event.key === 's') void save();
-    else if (event.key === ' ') void playback.toggle();
-    else return;
-    event.preventDefault();
-  };
-  if (correction.conflict.value) return <Conflict correction={correction} onClose={close} />;
-  return (
-    <section class="editor" aria-label="Correct the transcript">
-      <TextField field={field} correction={correction} onPress={press} />
-      {correction.error.value !== null && <Failed error={correction.error.value} onRetry={() => void save()} />}
-      <EditorActions correction={correction} onSave={() => void save()} onClose={close} />
-      <details class="editor-original">
-        <summary>Original transcript</summary>
-        <p dir="auto">{heard}</p>
-      </details>
-      <LeaveDialog correction={correction} />
-    </section>
-  );
-}
-
-/** Puts the caret where the person listens or reads, and plays from wherever it is moved to. @returns its time */
-function usePlayFromCaret(
-  field: RefObject<HTMLTextAreaElement | null>,
-  correction: Correction,
-  times: CaretTimes,
-  openedAt: number,
-  playback: Playback,
-): () => number {
-  const last = useRef({ caret: 0, time: openedAt }).current;
-  const timeOfCaret = () => {
-    const caret = field.current?.selectionStart;
-    return caret === undefined ? last.time : times.timeAt(caret, correction.text.peek());
-  };
-  const isOpen = correction.conflict.value === null;
+/** The text as it is read, to be typed in. The audio can be played meanwhile, and what was typed is kept as a draft. */
+export function Editor({ correction, place, playback, naming, language, isTimed, onSave }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const latest = useRef({ naming, onSave });
+  latest.current = { naming, onSave };
+  const editor = useRef<TextEditor | null>(null);
   useLayoutEffect(() => {
-    if (!isOpen || !field.current) return undefined;
-    const caret = times.caretAt(last.time, correction.text.peek());
-    last.caret = playback.playing.peek() ? caret : -1;
-    showCaret(field.current, caret);
-    playback.origin = () => {
-      const { selectionStart = last.caret } = field.current ?? {};
-      const isMoved = selectionStart !== last.caret;
-      [last.caret, last.time] = [selectionStart, timeOfCaret()];
-      return isMoved ? last.time : null;
-    };
+    const made = new TextEditor(host.current as HTMLDivElement, correction.edited, playback, {
+      isTimed,
+      sideOf: (paragraph) => sideOf(paragraph, latest.current.naming),
+      save: () => latest.current.onSave(),
+      isLocked: () => correction.saving.peek(),
+    });
+    editor.current = made;
+    made.open(place.peek().time, place.peek().isWord);
     return () => {
-      last.time = timeOfCaret();
-      playback.origin = () => null;
+      place.value = { time: made.time, isWord: false };
+      made.dispose();
     };
-  }, [isOpen]);
-  return timeOfCaret;
-}
-
-/** No browser tells where a caret is: the height of the text before it says how far down. */
-function showCaret(field: HTMLTextAreaElement, caret: number): void {
-  field.focus({ preventScroll: true });
-  field.setSelectionRange(caret, caret);
-  const before = field.cloneNode() as HTMLTextAreaElement;
-  before.value = field.value.slice(0, caret);
-  before.style.minHeight = '0';
-  before.removeAttribute('id');
-  field.after(before);
-  const height = before.scrollHeight;
-  before.remove();
-  field.scrollTop = Math.max(0, height - field.clientHeight / 2);
-  field.scrollIntoView({ block: 'nearest' });
-}
-
-interface TextFieldProps {
-  field: RefObject<HTMLTextAreaElement | null>;
-  correction: Correction;
-  onPress: (event: KeyboardEvent) => void;
-}
-
-function TextField({ field, correction, onPress }: TextFieldProps) {
+  }, [correction]);
+  // The names of speakers may be others now.
+  useEffect(() => editor.current?.layer.redraw());
   return (
-    <div class="field">
-      <label for="correction">Corrected text</label>
-      <textarea
-        ref={field}
-        id="correction"
-        class="editor-text"
-        dir="auto"
-        spellcheck
+    <div class="transcript">
+      <div
+        ref={host}
+        class={isTimed ? 'transcript-text is-edited is-timed' : 'transcript-text is-edited'}
+        role="textbox"
+        aria-multiline="true"
+        aria-label="Corrected text"
         aria-describedby="correction-hint"
-        aria-invalid={correction.isTooLong}
-        value={correction.text.value}
-        onInput={(event) => correction.change(event.currentTarget.value)}
-        onKeyDown={onPress}
+        aria-invalid={correction.isTooLong.value}
+        aria-busy={correction.saving.value}
+        lang={languageTag(language)}
+        contentEditable="plaintext-only"
+        spellcheck
       />
-      <p id="correction-hint" class={correction.isTooLong ? 'error' : 'hint'}>
-        {correction.isTooLong
+      <p id="correction-hint" class={correction.isTooLong.value ? 'editor-hint error' : 'editor-hint'}>
+        {correction.isTooLong.value
           ? `The text can have at most ${LONGEST_TEXT.toLocaleString('en')} characters.`
-          : 'Leave an empty line between paragraphs. Ctrl+Space plays from the cursor or pauses, Ctrl+Enter saves.'}
+          : 'Enter divides a paragraph. Tab goes to the next unsure word, Esc leaves the text. Ctrl+Space plays from the cursor or pauses, Ctrl+Enter saves.'}
       </p>
+      {correction.error.value !== null && <Failed error={correction.error.value} onRetry={onSave} />}
     </div>
   );
 }
 
-function EditorActions({ correction, onSave, onClose }: EditorActionsProps) {
+interface EditToolsProps {
+  correction: Correction;
+  onSave: () => void;
+  /** @param text that was discarded and is to be edited again */
+  onClose: (text?: string) => void;
+}
+
+/** Above the text while it is corrected, in reach wherever one is in it. */
+export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
+  const { edited } = correction;
   const discard = async () => {
     const [text, wasChanged] = [correction.text.peek(), correction.isChanged];
     await correction.discard();
@@ -146,31 +97,66 @@ function EditorActions({ correction, onSave, onClose }: EditorActionsProps) {
   };
   const isSaving = correction.saving.value;
   return (
-    <div class="editor-actions">
-      <button
-        type="button"
-        class="button is-primary"
-        disabled={isSaving || correction.isTooLong}
-        aria-busy={isSaving}
-        onClick={onSave}
-      >
-        {isSaving ? 'Saving…' : 'Save correction'}
-      </button>
-      <button type="button" class="button" onClick={() => void discard()}>
-        Cancel
-      </button>
-      <p class="editor-kept" role="status">
+    <header class="text-tools is-editing">
+      <UnsureTools
+        count={edited.unsureCount.value}
+        isOffered={edited.paragraphs.some(({ words }) => words.some(mayBeUnsure))}
+        onNext={() => edited.goToUnsure(1, true)}
+      />
+      <p class={correction.isKept.value ? 'editor-kept' : 'editor-kept is-warn'} role="status">
         {correction.isKept.value
-          ? 'Your changes are kept on this device until you save them.'
+          ? 'Changes are kept on this device until you save.'
           : 'This browser cannot keep a draft. Save before you leave.'}
       </p>
-    </div>
+      <div class="actions">
+        <HistoryButton
+          label="Undo"
+          icon="undo"
+          isPossible={!isSaving && edited.canUndo.value}
+          onClick={() => edited.undo()}
+        />
+        <HistoryButton
+          label="Redo"
+          icon="redo"
+          isPossible={!isSaving && edited.canRedo.value}
+          onClick={() => edited.redo()}
+        />
+        <button type="button" class="button" onClick={() => void discard()}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="button is-primary"
+          data-focus="save"
+          disabled={isSaving || correction.isTooLong.value}
+          aria-busy={isSaving}
+          onClick={onSave}
+        >
+          {isSaving ? 'Saving…' : 'Save'}
+        </button>
+      </div>
+    </header>
   );
 }
 
-interface EditorActionsProps {
-  correction: Correction;
-  onSave: () => void;
-  /** @param text that was discarded and is to be edited again */
-  onClose: (text?: string) => void;
+interface HistoryButtonProps {
+  label: string;
+  icon: IconName;
+  isPossible: boolean;
+  onClick: () => void;
+}
+
+function HistoryButton({ label, icon, isPossible, onClick }: HistoryButtonProps) {
+  return (
+    <button
+      type="button"
+      class="button is-quiet is-icon"
+      aria-label={label}
+      title={label}
+      disabled={!isPossible}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  );
 }

@@ -28,7 +28,7 @@ export function RestoreButton({ note, original }: { note: Note; original: Origin
   return (
     <button type="button" class="button" disabled={isSending.value} onClick={() => void restore()}>
       <Icon name="undo" />
-      Restore original
+      <span>Restore original</span>
     </button>
   );
 }

@@ -34,7 +34,7 @@ export function Menu({ label, icon, iconOnly = false, children }: MenuProps) {
     <details class="menu" ref={menu} onKeyDown={press} onFocusOut={lose}>
       <summary class={iconOnly ? 'button is-icon' : 'button'} aria-label={iconOnly ? label : undefined}>
         <Icon name={icon} />
-        {!iconOnly && label}
+        {!iconOnly && <span>{label}</span>}
       </summary>
       <div class="menu-items" tabIndex={-1} onClick={leave}>
         {children}

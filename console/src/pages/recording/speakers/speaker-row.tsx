@@ -27,7 +27,10 @@ export function SpeakerRow({ person, naming, draft, solo, stretches }: SpeakerRo
   const begin = () => (draft.value = { labels: person.labels, text: person.name ?? '' });
   const row = useRef<HTMLLIElement>(null);
   const close = () => {
+    const { activeElement } = document;
     draft.value = null;
+    // Who types in the text meanwhile goes on there.
+    if (activeElement !== document.body && !row.current?.contains(activeElement)) return;
     // Once it is drawn.
     setTimeout(() => row.current?.querySelector<HTMLElement>('.speaker-name')?.focus());
   };

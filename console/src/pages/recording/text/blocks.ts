@@ -26,6 +26,8 @@ const PAUSE_SECONDS = 1;
 const SHORT_PAUSE_SECONDS = 0.3;
 const LONG_PARAGRAPH = 800;
 const LONGEST_PARAGRAPH = 1600;
+/** Where a person made the paragraphs, so that one of them still fits on a few screens. */
+const LONGEST_GIVEN_PARAGRAPH = 8000;
 
 /** Of one speaker: a shorter pause is not skipped, and words end a little later than engines say. */
 const STRETCH_PAUSE_SECONDS = 1;
@@ -33,21 +35,34 @@ const STRETCH_END_SECONDS = 0.2;
 
 const SENTENCE_END = /[.!?…。．！？؟۔।॥։።။។]["'»)\]\p{Pf}\p{Pe}]*$/u;
 
+/** Labels with the same answer are one person. */
+export type PersonOf = (label: string) => string;
+
 /**
  * The paragraphs of a transcript, by the pauses and sentences in it, and its turns where there are speakers or channels.
- * @param personOf a label: labels with the same answer are one person
+ * @param hasParagraphs whether a person made the paragraphs: then only line feeds end them
  */
-export function blocksOf(words: readonly TextWord[], personOf: (label: string) => string = (label) => label): Block[] {
+export function blocksOf(
+  words: readonly TextWord[],
+  personOf: PersonOf = (label) => label,
+  hasParagraphs = false,
+): Block[] {
   const blocks: Block[] = [];
   let first = 0;
   for (const turn of turnsOf(words, personOf)) {
-    paragraphsOf(turn).forEach((paragraph, index) => {
+    paragraphsOf(turn, hasParagraphs).forEach((paragraph, index) => {
       blocks.push(blockOf(paragraph, first, index === 0));
       first += paragraph.length;
     });
   }
   return blocks;
 }
+
+/** Which no engine writes: a person made the paragraphs. */
+export const hasEmptyLine = (text: string): boolean => /\n[^\S\n]*\n/u.test(text);
+
+/** Whether a person made the paragraphs of a corrected text. A short one may be a single paragraph. */
+export const isDivided = (text: string): boolean => hasEmptyLine(text) || text.length <= LONG_PARAGRAPH;
 
 /** The words in the order of the blocks. */
 export const wordsInOrder = (blocks: readonly Block[]): TextWord[] => blocks.flatMap(({ words }) => words);
@@ -84,7 +99,7 @@ function blockOf(words: TextWord[], first: number, beginsTurn: boolean): Block {
 }
 
 /** A turn is not cut by a word of the other side. */
-function turnsOf(words: readonly TextWord[], personOf: (label: string) => string): TextWord[][] {
+function turnsOf(words: readonly TextWord[], personOf: PersonOf): TextWord[][] {
   const sideOf = ({ channel, speaker }: TextWord) => `${channel} ${speaker === null ? '' : personOf(speaker)}`;
   const turns: TextWord[][] = [];
   let last: TextWord[] | undefined;
@@ -103,13 +118,13 @@ function turnsOf(words: readonly TextWord[], personOf: (label: string) => string
   return turns;
 }
 
-function paragraphsOf(words: TextWord[]): TextWord[][] {
+function paragraphsOf(words: TextWord[], hasParagraphs: boolean): TextWord[][] {
   const paragraphs: TextWord[][] = [];
   let length = 0;
   for (const word of words) {
     const paragraph = paragraphs.at(-1);
     const last = paragraph?.at(-1);
-    if (paragraph && last && !isBreak(last, word, length)) {
+    if (paragraph && last && !(hasParagraphs ? isGivenBreak(word, length) : isBreak(last, word, length))) {
       paragraph.push(word);
       length += word.text.length + 1;
     } else {
@@ -126,3 +141,5 @@ function isBreak(last: TextWord, next: TextWord, length: number): boolean {
   if (SENTENCE_END.test(last.text)) return pause >= PAUSE_SECONDS || length >= LONG_PARAGRAPH;
   return length >= LONG_PARAGRAPH && pause >= SHORT_PAUSE_SECONDS;
 }
+
+const isGivenBreak = (next: TextWord, length: number): boolean => next.newLine || length >= LONGEST_GIVEN_PARAGRAPH;

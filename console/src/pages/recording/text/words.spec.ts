@@ -1,6 +1,7 @@
 import { blocksOf } from './blocks';
 import { Finder } from './find';
-import { heardWords, isUnsure, trustCorrections, wordsOf } from './words';
+import { isUnsure } from './unsure';
+import { heardWords, trustCorrections, wordsOf } from './words';
 
 /** A word each half second. */
 const heard = (...words: string[]) =>

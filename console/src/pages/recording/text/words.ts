@@ -27,17 +27,12 @@ export interface TextWord {
   speaker: string | null;
 }
 
-/** Below it fewer than six of ten words are right. */
-const UNSURE_BELOW = 0.6;
-
 /** How far behind the last match a word is looked for, in characters. */
 const LOOKAHEAD = 80;
 
-const UNSPACED =
+export const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
-
-export const isUnsure = ({ confidence }: TextWord): boolean => confidence !== null && confidence < UNSURE_BELOW;
 
 /** The reported words of a transcription, which has them as JSON text. */
 export function heardWords(words: string): HeardWord[] {
@@ -130,10 +125,10 @@ const plainOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 
-type Token = Pick<TextWord, 'text' | 'at' | 'glued' | 'newLine'>;
+export type Token = Pick<TextWord, 'text' | 'at' | 'glued' | 'newLine'>;
 
 /** Words with their punctuation; of scripts without spaces what the browser takes for words. */
-function tokensOf(text: string): Token[] {
+export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let end = 0;
   for (const { 0: chunk, index } of text.matchAll(/\S+/gu)) {

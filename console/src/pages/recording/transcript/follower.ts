@@ -6,6 +6,9 @@ const COMFORT = { top: 0.25, bottom: 0.7 };
 const OWN_SCROLL_MS = 1200;
 const SCROLL_KEYS = new Set(['PageUp', 'PageDown', 'Home', 'End', 'ArrowUp', 'ArrowDown']);
 
+/** A word as an element or a range. */
+export type Boxed = Pick<Element, 'getBoundingClientRect'>;
+
 /** Keeps the spoken word in sight, and lets go as soon as the person scrolls. */
 export class Follower {
   readonly following = signal(true);
@@ -27,24 +30,25 @@ export class Follower {
     if (this.isActive()) this.following.value = false;
   }
 
-  /** Follows again, from where the element is. */
-  resume(element: HTMLElement | null): void {
+  /** Follows again, from where the word is. */
+  resume(word: Boxed | null): void {
     this.following.value = true;
-    if (element) this.scrollTo(element);
+    if (word) this.scrollTo(word);
   }
 
-  /** Scrolls when the element is not where one likes to read. */
-  keepInSight(element: HTMLElement): void {
+  /** Scrolls when the word is not where one likes to read. */
+  keepInSight(word: Boxed): void {
     if (!this.following.peek()) return;
-    const { top, bottom } = element.getBoundingClientRect();
-    if (top < innerHeight * COMFORT.top || bottom > innerHeight * COMFORT.bottom) this.scrollTo(element);
+    const { top, bottom } = word.getBoundingClientRect();
+    if (top < innerHeight * COMFORT.top || bottom > innerHeight * COMFORT.bottom) this.scrollTo(word);
   }
 
-  scrollTo(element: HTMLElement): void {
+  scrollTo(word: Boxed): void {
     this.scrollingUntil = Date.now() + OWN_SCROLL_MS;
-    const distance = Math.abs(element.getBoundingClientRect().top - innerHeight / 2);
-    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches || distance > innerHeight * 2;
-    element.scrollIntoView({ block: 'center', behavior: calm ? 'instant' : 'smooth' });
+    const { top, bottom } = word.getBoundingClientRect();
+    const distance = (top + bottom - innerHeight) / 2;
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches || Math.abs(distance) > innerHeight * 2;
+    scrollBy({ top: distance, behavior: calm ? 'instant' : 'smooth' });
   }
 
   dispose(): void {

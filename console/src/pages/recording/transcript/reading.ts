@@ -1,18 +1,19 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
+import { topOfSight } from '../../../layout/scrolling';
 import type { Playback } from '../player/playback';
 import type { Stretch } from '../player/solo';
-import { type Block, blocksOf, stretchesOf, wordsInOrder } from '../text/blocks';
+import { type Block, stretchesOf, wordsInOrder } from '../text/blocks';
 import { Finder, type Hit, lastAtMost } from '../text/find';
-import { type HeardWord, isUnsure, type TextWord } from '../text/words';
+import { isUnsure } from '../text/unsure';
+import type { HeardWord, TextWord } from '../text/words';
 import { Follower } from './follower';
 import { WordLayer } from './word-layer';
 
 /** A transcript that is read while its audio is played: which word is spoken, and what is searched for in it. */
 export class Reading {
-  readonly blocks: Block[];
   readonly words: TextWord[];
-  readonly unsure: number[];
+  readonly unsure = computed(() => this.words.flatMap((word, index) => (isUnsure(word) ? [index] : [])));
   /** Without reported words nobody knows when a word is spoken. */
   readonly isTimed: boolean;
   readonly layer: WordLayer;
@@ -31,23 +32,22 @@ export class Reading {
   private readonly starts: Float64Array;
   /** The words by their starts: sides of a call may speak at once. */
   private readonly byStart: number[];
+  private readonly endMarks: () => void;
   private from = Infinity;
   private until = -Infinity;
 
   constructor(
-    words: readonly TextWord[],
+    readonly blocks: Block[],
     heard: readonly HeardWord[],
     readonly playback: Playback,
-    personOf: (label: string) => string,
   ) {
-    this.blocks = blocksOf(words, personOf);
-    this.words = wordsInOrder(this.blocks);
+    this.words = wordsInOrder(blocks);
     this.isTimed = heard.length > 0;
-    this.unsure = this.words.flatMap((word, index) => (isUnsure(word) ? [index] : []));
     this.byStart = [...this.words.keys()].toSorted((a, b) => this.startOf(a) - this.startOf(b));
     this.starts = Float64Array.from(this.byStart, (word) => this.startOf(word));
     this.layer = new WordLayer(this.blocks);
     this.finder = new Finder(this.blocks);
+    this.endMarks = effect(() => this.layer.markUnsure(new Set(this.unsure.value)));
   }
 
   /** Marks the word that is spoken at this time. It is called for each frame, and mostly has nothing to do. */
@@ -84,11 +84,11 @@ export class Reading {
   placeInTime(): number {
     const inSight = (word: number) => {
       const box = word < 0 ? null : this.layer.boxOf(word);
-      return box !== null && box.bottom > this.layer.top && box.top < innerHeight;
+      return box !== null && box.bottom > topOfSight() && box.top < innerHeight;
     };
     const spoken = this.spoken.peek();
     if (spoken >= 0 && this.playback.playing.peek()) return this.startOf(spoken);
-    const word = [this.visited ?? -1, spoken].find(inSight) ?? this.blocks[this.layer.firstInSight()]?.first;
+    const word = [this.visited ?? -1, spoken].find(inSight) ?? this.firstInSight();
     return word === undefined ? 0 : this.startOf(word);
   }
 
@@ -103,7 +103,7 @@ export class Reading {
     const element = word === undefined ? null : this.layer.elementOf(word);
     if (!element) return;
     const { top, bottom } = element.getBoundingClientRect();
-    if (top < this.layer.top || bottom > innerHeight) this.follower.scrollTo(element);
+    if (top < topOfSight() || bottom > innerHeight) this.follower.scrollTo(element);
   }
 
   backToSpoken(): void {
@@ -144,7 +144,7 @@ export class Reading {
 
   /** @returns the number of the next unsure word, or the one before; null if there is none */
   nextUnsure(from: number, step: 1 | -1): number | null {
-    const { unsure } = this;
+    const unsure = this.unsure.peek();
     const next = step > 0 ? unsure.find((word) => word > from) : unsure.findLast((word) => word < from);
     return next ?? (step > 0 ? unsure[0] : unsure.at(-1)) ?? null;
   }
@@ -156,8 +156,18 @@ export class Reading {
   }
 
   dispose(): void {
+    this.endMarks();
     this.layer.dispose();
     this.follower.dispose();
+  }
+
+  /** The word at the top of the window. */
+  private firstInSight(): number | undefined {
+    const block = this.blocks[this.layer.firstInSight()];
+    if (!block) return undefined;
+    const top = topOfSight();
+    const inSight = block.words.findIndex((_, index) => (this.layer.boxOf(block.first + index)?.top ?? -1) >= top);
+    return block.first + Math.max(0, inSight);
   }
 
   private startOf(word: number): number {

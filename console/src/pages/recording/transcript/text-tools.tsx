@@ -6,10 +6,14 @@ import type { Original } from '../editing/use-original';
 import { RestoreButton } from '../editing/restore-button';
 import { may } from '../../../session/permissions';
 import type { Note } from '../note';
+import { DownloadMenu } from '../panels/download-menu';
+import { mayBeUnsure } from '../text/unsure';
 import type { Reading } from './reading';
+import { UnsureTools } from './unsure-tools';
 
 interface TextToolsProps {
   note: Note;
+  reading: Reading;
   transcription: Transcription;
   original: Original;
   onEdit: () => void;
@@ -18,19 +22,25 @@ interface TextToolsProps {
 }
 
 /** Above the text: which of the two texts is shown, and what can be done with it. */
-export function TextTools({ note, transcription, original, onEdit, text }: TextToolsProps) {
+export function TextTools({ note, reading, transcription, original, onEdit, text }: TextToolsProps) {
   const isCorrected = transcription.version === 'corrected';
   const isWritable = may('recordings:write');
   return (
-    <header class="card-header text-tools">
+    <header class="text-tools">
       {isCorrected ? <VersionSwitch original={original} /> : <h2>Transcript</h2>}
+      <UnsureTools
+        count={reading.unsure.value.length}
+        isOffered={reading.words.some(mayBeUnsure)}
+        onNext={() => reading.goToUnsure()}
+      />
       <div class="actions">
         {isCorrected && isWritable && original.isShown.value && <RestoreButton note={note} original={original} />}
         <CopyButton text={text} label="Copy" />
+        <DownloadMenu note={note} version="current" />
         {isWritable && (
           <button type="button" class="button" data-focus="correct" onClick={onEdit}>
             <Icon name="edit" />
-            Correct
+            <span>Correct</span>
           </button>
         )}
       </div>
@@ -53,25 +63,16 @@ function VersionSwitch({ original }: { original: Original }) {
 }
 
 /** In the player. */
-export function ToolButtons({ reading, onFind }: { reading: Reading; onFind: () => void }) {
-  const count = reading.unsure.length;
+export function FindButton({ onFind }: { onFind: () => void }) {
   return (
-    <>
-      <button
-        type="button"
-        class="button is-quiet is-icon"
-        data-focus="find"
-        aria-label="Search this transcript"
-        onClick={onFind}
-      >
-        <Icon name="search" />
-      </button>
-      {count > 0 && (
-        <button type="button" class="button is-quiet unsure-button" onClick={() => reading.goToUnsure()}>
-          <span class="unsure-count">{count.toLocaleString('en')} unsure</span>
-          <span class="visually-hidden">words, go to the next</span>
-        </button>
-      )}
-    </>
+    <button
+      type="button"
+      class="button is-quiet is-icon"
+      data-focus="find"
+      aria-label="Search this transcript"
+      onClick={onFind}
+    >
+      <Icon name="search" />
+    </button>
   );
 }

@@ -7,6 +7,7 @@ import type { SpeakerNaming } from '../speakers/speaker-naming';
 import type { Block } from '../text/blocks';
 import { languageTag } from '../text/languages';
 import type { Reading } from './reading';
+import { sideOf } from './sides';
 import { WordKeys } from './word-keys';
 import { type Tipped, WordTip } from './word-tip';
 import './transcript.css';
@@ -15,12 +16,16 @@ interface TranscriptProps {
   reading: Reading;
   naming: Pick<SpeakerNaming, 'personOf'>;
   language: string;
+  /** For who may correct it. @param word that the person pointed at */
+  onCorrect?: (word: number) => void;
 }
 
 /** The text: what is spoken is marked, and a word that is clicked is played. */
-export function Transcript({ reading, naming, language }: TranscriptProps) {
+export function Transcript({ reading, naming, language, onCorrect }: TranscriptProps) {
   const tipped = useSignal<Tipped | null>(null);
   const keys = useMemo(() => new WordKeys(reading, tipped), [reading]);
+  keys.correct = onCorrect;
+  const wasPlaying = useRef(false);
   useEffect(() => {
     reading.at(reading.playback.time);
     return reading.playback.onTime((time) => reading.at(time));
@@ -29,7 +34,15 @@ export function Transcript({ reading, naming, language }: TranscriptProps) {
     const word = reading.layer.numberOf(event.target);
     // The keys of the player stay at hand: a click is no way into the text.
     if (document.activeElement instanceof HTMLElement && reading.layer.hasFocus) document.activeElement.blur();
+    if (event.detail === 1) wasPlaying.current = reading.playback.playing.peek();
     if (word !== null && document.getSelection()?.isCollapsed !== false) reading.playFrom(word);
+  };
+  const correct = (event: MouseEvent) => {
+    const word = reading.layer.numberOf(event.target);
+    if (word === null || !onCorrect) return;
+    // The first click has started it.
+    if (!wasPlaying.current) reading.playback.pause();
+    onCorrect(word);
   };
   return (
     <div class="transcript">
@@ -39,6 +52,7 @@ export function Transcript({ reading, naming, language }: TranscriptProps) {
         aria-label="Transcript"
         lang={languageTag(language)}
         onClick={play}
+        onDblClick={correct}
         onKeyDown={(event) => keys.press(event)}
         onPointerOver={(event) => keys.point(event.target)}
         onPointerLeave={() => keys.point(null)}
@@ -52,6 +66,7 @@ export function Transcript({ reading, naming, language }: TranscriptProps) {
       </div>
       <p id="transcript-keys" class="transcript-keys">
         Use the arrow keys to move between words, Enter to play from a word, and U for the next unsure word.
+        {onCorrect && ' E corrects a word, as a double click does.'}
       </p>
       <BackToSpoken reading={reading} />
     </div>
@@ -91,18 +106,6 @@ function Paragraph({ block, index, reading, naming }: ParagraphProps) {
       <p class="block-text" dir="auto" ref={text} />
     </div>
   );
-}
-
-/** Who says it, or on which channel of a call. */
-function sideOf(
-  { channel, speaker }: Block,
-  naming: TranscriptProps['naming'],
-): { title: string; class: string } | null {
-  if (speaker !== null) {
-    const { title, colour } = naming.personOf(speaker);
-    return { title, class: `is-speaker-${colour}` };
-  }
-  return channel === null ? null : { title: `Channel ${channel + 1}`, class: `is-speaker-${channel}` };
 }
 
 /** The way back, once the person has scrolled away. */

@@ -9,6 +9,8 @@ const MOVES: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 };
 export class WordKeys {
   /** Where the keyboard was before it came into the text. */
   private cameFrom: Element | null = null;
+  /** Begins to correct at a word, if the person may. */
+  correct: ((word: number) => void) | undefined;
 
   constructor(
     private readonly reading: Reading,
@@ -22,6 +24,7 @@ export class WordKeys {
     if (word === null || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === 'Enter') this.reading.playFrom(word);
     else if (event.key === 'Escape') this.leave();
+    else if (event.key === 'e' && this.correct) this.correct(word);
     else {
       const to = this.targetOf(event, word);
       if (to === null) return;

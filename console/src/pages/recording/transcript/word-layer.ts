@@ -1,6 +1,7 @@
+import { topOfSight } from '../../../layout/scrolling';
 import type { Block } from '../text/blocks';
 import { type Hit, lastAtMost } from '../text/find';
-import { isUnsure, type TextWord } from '../text/words';
+import type { TextWord } from '../text/words';
 
 export const TIP_ID = 'word-tip';
 const STOP_ATTRIBUTES = ['tabindex', 'role', 'aria-describedby'];
@@ -18,6 +19,7 @@ export class WordLayer {
   private readonly filled = new Set<number>();
   private readonly firsts: number[];
   private readonly observer: IntersectionObserver;
+  private unsure: ReadonlySet<number> = new Set();
   private hitsOf = new Map<number, Hit[]>();
   private currentHit: Hit | null = null;
   private spoken = -1;
@@ -64,14 +66,9 @@ export class WordLayer {
     return this.spans.get(word)?.getBoundingClientRect() ?? null;
   }
 
-  /** Where the text begins to be seen: the player may lie on it. */
-  get top(): number {
-    return Math.max(0, document.querySelector('.player')?.getBoundingClientRect().bottom ?? 0);
-  }
-
   /** The paragraph at the top of the window. */
   firstInSight(): number {
-    const { top } = this;
+    const top = topOfSight();
     return Math.max(
       0,
       this.paragraphs.findIndex((paragraph) => (paragraph?.getBoundingClientRect().bottom ?? 0) > top),
@@ -87,6 +84,11 @@ export class WordLayer {
   /** Whether the keyboard is in the text. */
   get hasFocus(): boolean {
     return this.numberOf(document.activeElement) !== null;
+  }
+
+  markUnsure(words: ReadonlySet<number>): void {
+    this.unsure = words;
+    for (const [word, span] of this.spans) span.classList.toggle('is-unsure', words.has(word));
   }
 
   /** @param word -1 for none */
@@ -128,7 +130,7 @@ export class WordLayer {
     content.words.forEach((word, index) => {
       const span = document.createElement('span');
       const number = content.first + index;
-      span.className = isUnsure(word) ? 'word is-unsure' : 'word';
+      span.className = this.unsure.has(number) ? 'word is-unsure' : 'word';
       if (number === this.spoken) span.classList.add('is-spoken');
       span.dataset.n = String(number);
       span.textContent = word.text;

@@ -1,7 +1,8 @@
 import type { ReadonlySignal } from '@preact/signals';
 
 import { formatDuration } from '../../../format/duration';
-import { isUnsure, type TextWord } from '../text/words';
+import { isUnsure } from '../text/unsure';
+import type { TextWord } from '../text/words';
 import { TIP_ID } from './word-layer';
 
 /** A word that is pointed at or focused, and where the tip stands in the transcript. */

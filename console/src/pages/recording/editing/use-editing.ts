@@ -1,0 +1,102 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Transcription } from 'vnotes';
+
+import { toast } from '../../../components/toast';
+import { onceMoved } from '../../../layout/scrolling';
+import { randomId } from '../../../uploads/store/upload-item';
+import type { Note } from '../note';
+import type { Block } from '../text/blocks';
+import type { Reading } from '../transcript/reading';
+import { Correction } from './correction';
+import { type Draft, readDraft } from './drafts';
+import type { PlaceInTime } from './editor';
+import type { Original } from './use-original';
+
+interface EditingOptions {
+  note: Note;
+  transcription: Transcription;
+  original: Original;
+  reading: Reading;
+  /** The paragraphs of another text of this recording. */
+  blocksOf: (text: string) => Block[];
+}
+
+export interface Editing {
+  /** The correction that is open. It goes on when somebody else saves meanwhile. */
+  begun: Signal<Correction | null>;
+  /** One that was left, and waits for its owner. */
+  draft: Signal<Draft | null>;
+  place: Signal<PlaceInTime>;
+  /** @param word that the person pointed at; else they go on where they read or listen */
+  open: (word?: number) => void;
+  save: () => Promise<void>;
+  /** @param text that was discarded and is to be edited again */
+  close: (text?: string) => void;
+}
+
+/** The correction of a text: where it is opened, and where the person goes on reading after it. */
+export function useEditing({ note, transcription, original, reading, blocksOf }: EditingOptions): Editing {
+  const draft = useDraft(note.id);
+  const begun = useSignal<Correction | null>(null);
+  const place = useSignal<PlaceInTime>({ time: 0, isWord: false });
+  const hasLeft = useSignal(false);
+  const begin = (at: PlaceInTime) => {
+    const left = draft.peek();
+    const other = left?.text ?? (original.isShown.peek() ? transcription.text : null);
+    const blocks = other === null ? reading.blocks : blocksOf(other);
+    original.hide();
+    place.value = at;
+    begun.value = new Correction(note, blocks, transcription, left);
+  };
+  const close: Editing['close'] = (text) => {
+    if (begun.peek()) {
+      draft.value = null;
+      begun.value = null;
+      hasLeft.value = true;
+    }
+    if (text === undefined) return;
+    draft.value = { id: randomId(), recordingId: note.id, text, etag: transcription.etag, savedAt: Date.now() };
+    begin(place.peek());
+  };
+  const save = async () => {
+    const correction = begun.peek();
+    if (!correction || correction.isTooLong.peek() || correction.saving.peek()) return;
+    if (!(await correction.save())) return;
+    toast('Correction saved.');
+    close();
+  };
+  useLeftPlace(hasLeft, begun, place, reading);
+  const open = (word?: number) => {
+    const time = word === undefined ? reading.placeInTime() : (reading.words[word]?.start ?? 0);
+    begin({ time, isWord: word !== undefined });
+  };
+  return { begun, draft, place, open, save, close };
+}
+
+/** The person goes on reading where they corrected. */
+function useLeftPlace(
+  hasLeft: Signal<boolean>,
+  begun: Signal<Correction | null>,
+  place: Signal<PlaceInTime>,
+  reading: Reading,
+): void {
+  const isOpen = begun.value !== null;
+  useEffect(() => {
+    if (isOpen || !hasLeft.value) return undefined;
+    document.querySelector<HTMLElement>('[data-focus="correct"]')?.focus({ preventScroll: true });
+    return onceMoved(() => (hasLeft.value = false));
+  }, [isOpen, hasLeft.value]);
+  // Again when the text is drawn anew, as when the original has come that tells which words are sure.
+  useEffect(() => {
+    if (!isOpen && hasLeft.value) reading.show(place.peek().time);
+  }, [isOpen, hasLeft.value, reading]);
+}
+
+function useDraft(recordingId: string): Signal<Draft | null> {
+  const draft = useSignal<Draft | null>(null);
+  useEffect(() => {
+    void readDraft(recordingId).then((found) => (draft.value = found));
+  }, [recordingId]);
+  return draft;
+}
