@@ -21,6 +21,7 @@ const TAGS: Record<string, string> = {
   Account: 'The account that the credentials belong to, and its usage.',
   'API keys': 'Credentials of the servers that call this API. Each key holds scopes.',
   Sessions: 'People who have signed in: the cookie of a session is a credential of the pages of this service.',
+  Members: 'People who belong to the account, each with a role, and those who are invited.',
   'Access tokens': 'Short-lived credentials with which the app of one end user uploads recordings.',
   Recordings: 'Voice notes and their transcriptions.',
   Events: 'What has happened to the recordings of the account, in order, as pages or as a stream.',

@@ -15,7 +15,7 @@ export interface AccessRule {
   endUserRight?: EndUserRight;
   /** A valid API key is required, also without a scope. A session will not do. */
   anyKey?: true;
-  /** A session is required, whatever its role; other credentials will not do. */
+  /** A session is required: with the scope, or whatever its role. Other credentials will not do. */
   session?: true;
 }
 
@@ -56,11 +56,12 @@ export const RequireKey = (scope: Scope | null = null): MethodDecorator =>
     ...(scope === null ? [] : [ApiExtension('x-required-scope', scope)]),
   );
 
-/** A person must have signed in, whatever the role (D97). */
-export const RequireSession = (): MethodDecorator =>
+/** A person must have signed in: with a role that has the scope, or whatever the role (D97). */
+export const RequireSession = (scope: Scope | null = null): MethodDecorator =>
   applyDecorators(
-    declare({ scope: null, alsoScopes: [], allowAccessToken: false, session: true }),
+    declare({ scope, alsoScopes: [], allowAccessToken: false, session: true }),
     ApiExtension('x-session', true),
+    ...(scope === null ? [] : [ApiExtension('x-required-scope', scope)]),
   );
 
 /** No credentials are required. */

@@ -9,7 +9,8 @@ import type { Principal } from './principal.js';
 
 /**
  * Refuses: 401 without valid credentials, 403 for a key that may not be used from this address (D95), for a suspended
- * account, then for credentials without the scope (D14). What is for people alone they may do in a suspended account, too.
+ * account, then for credentials without the scope (D14). What people may do with any role they may do in a suspended
+ * account, too.
  * `ScopeGuard` asks it for handlers, the MCP server for its tools.
  * @throws AuthenticationError, AddressNotAllowedError, AccountSuspendedError, PermissionError
  */
@@ -18,10 +19,9 @@ export function checkAccess(principal: Principal | undefined, rule: AccessRule):
   if (isPublic(rule)) return;
   if (!principal) throw new AuthenticationError();
   if (principal.refusedAddress !== null) throw new AddressNotAllowedError(principal.refusedAddress);
-  if (session) {
-    if (principal.credential === 'session') return;
+  if (session && principal.credential !== 'session')
     throw new PermissionError(null, 'This operation is for people who have signed in: it takes a session.');
-  }
+  if (session && scope === null) return;
   if (principal.suspended) throw new AccountSuspendedError();
   if (principal.credential === 'access_token') {
     if (allowAccessToken || (endUserRight && principal.endUserRights.includes(endUserRight))) return;

@@ -22,6 +22,7 @@ const KEY = {
 } as unknown as Principal;
 const KEY_ONLY: AccessRule = { ...READ, anyKey: true };
 const PEOPLE: AccessRule = { scope: null, alsoScopes: [], allowAccessToken: false, session: true };
+const PEOPLE_WHO_READ: AccessRule = { ...READ, session: true };
 const SESSION = { ...KEY, credential: 'session' } as Principal;
 const TOKEN = {
   credential: 'access_token',
@@ -48,6 +49,7 @@ describe('ScopeGuard (D14)', () => {
     ['a key with the scope where such a token is allowed', OWN, KEY],
     ['a session with the scope', READ, SESSION],
     ['a session to what is for people, also of a suspended account', PEOPLE, { ...SESSION, suspended: true }],
+    ['a session with the scope to what is for people who have it', PEOPLE_WHO_READ, SESSION],
     ['a key to what takes a key', KEY_ONLY, KEY],
     ['a key with the scope where a token is allowed', UPLOAD, { ...KEY, scopes: ['recordings:write'] }],
   ])('admits %s', (_, rule, principal) => {
@@ -75,6 +77,9 @@ describe('ScopeGuard (D14)', () => {
   });
 
   it('refuses a session what takes a key, and a key what is for people', () => {
+    expect(() => ask(PEOPLE_WHO_READ, KEY)).toThrow('it takes a session');
+    expect(() => ask(PEOPLE_WHO_READ, { ...SESSION, scopes: [] })).toThrow('Your role lacks the scope');
+    expect(() => ask(PEOPLE_WHO_READ, { ...SESSION, suspended: true })).toThrow(AccountSuspendedError);
     expect(() => ask(KEY_ONLY, SESSION)).toThrow('takes an API key, and no session');
     expect(() => ask(KEY_ONLY, { ...SESSION, scopes: [] })).toThrow('Your role lacks the scope recordings:read.');
     expect(() => ask(PEOPLE, KEY)).toThrow('for people who have signed in');

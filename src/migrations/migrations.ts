@@ -19,6 +19,7 @@ import { TokenIssuers1795601100000 } from './0017-token-issuers.js';
 import { Shares1795601200000 } from './0018-shares.js';
 import { People1795601300000 } from './0019-people.js';
 import { AuditLog1795601400000 } from './0020-audit-log.js';
+import { MakersOfLinks1795601450000 } from './0021-makers-of-links.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -40,6 +41,7 @@ const CORE: Migration[] = [
   Shares1795601200000,
   People1795601300000,
   AuditLog1795601400000,
+  MakersOfLinks1795601450000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

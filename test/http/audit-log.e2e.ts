@@ -238,6 +238,8 @@ describe('the audit log (D98)', () => {
          SELECT gen_random_uuid(), $1, person_id, role, now(), now() FROM memberships WHERE account_id = $2`,
         [other.accountId, client.accountId],
       );
+      // One that began with a link does not switch.
+      await service.database.query(`UPDATE sessions SET began_with = 'password' WHERE id = $1`, [ada.session.id]);
       const switchTo = async ({ accountId }: ApiClient) =>
         await ada.send('patch', '/v1/session', { account_id: accountId }).expect(200);
       expect(await added(() => switchTo(client))).toEqual([]);

@@ -623,6 +623,10 @@ export type PersonView = {
     id: string;
     name: string;
     email: string;
+    /**
+     * Otherwise the person signs in with links alone.
+     */
+    has_password: boolean;
 };
 
 export type SessionView = {
@@ -640,6 +644,10 @@ export type SessionView = {
      * Scopes of the role.
      */
     scopes: Array<'recordings:read' | 'recordings:write' | 'webhooks:read' | 'webhooks:write' | 'account:read' | 'account:write'>;
+    /**
+     * With a link, the session acts for one account alone.
+     */
+    began_with: 'password' | 'link';
     /**
      * The accounts of the person, by their names.
      */
@@ -663,6 +671,10 @@ export type SessionListItem = {
      * Whether it is the session of this request.
      */
     is_current: boolean;
+    /**
+     * With a link, the session acts for one account alone.
+     */
+    began_with: 'password' | 'link';
     /**
      * Address from which the person signed in.
      */
@@ -739,6 +751,175 @@ export type UpdatePersonDto = {
      * The password until now.
      */
     current_password?: string;
+};
+
+export type InvitationLinkDto = {
+    /**
+     * What follows `#invitation=` in the link.
+     */
+    link: string;
+};
+
+export type MemberView = {
+    /**
+     * Id of the membership.
+     */
+    id: string;
+    person_id: string;
+    name: string;
+    email: string;
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+    /**
+     * When the person became a member.
+     */
+    created_at: string;
+    /**
+     * Of the sessions that act for the account, within a minute or so; null without one.
+     */
+    last_seen_at: string | null;
+};
+
+export type MemberPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    members: Array<MemberView>;
+};
+
+export type UpdateMemberDto = {
+    /**
+     * The next role of the member: not higher than that of the person who asks.
+     */
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+};
+
+export type CreatedSignInLinkView = {
+    /**
+     * Path of the page that signs in, with the link behind `#link=`. Shown only here.
+     */
+    url: string;
+    /**
+     * When the link ends, unless it was used before.
+     */
+    expires_at: string;
+};
+
+export type InvitationView = {
+    id: string;
+    email: string;
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+    /**
+     * The person who has made it.
+     */
+    created_by_person: string | null;
+    created_at: string;
+    expires_at: string;
+};
+
+export type InvitationPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    invitations: Array<InvitationView>;
+};
+
+export type CreateInvitationDto = {
+    /**
+     * E-mail address of the person who is invited.
+     */
+    email: string;
+    /**
+     * Role of the person in the account: not higher than that of the person who asks.
+     */
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+};
+
+export type CreatedInvitationView = {
+    id: string;
+    email: string;
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+    /**
+     * The person who has made it.
+     */
+    created_by_person: string | null;
+    created_at: string;
+    expires_at: string;
+    /**
+     * Path of the page that accepts the invitation, with its link behind `#invitation=`. Shown only here.
+     */
+    url: string;
+};
+
+export type OpenedInvitationView = {
+    account_name: string;
+    email: string;
+    role: 'owner' | 'admin' | 'editor' | 'viewer';
+    expires_at: string;
+};
+
+export type AcceptInvitationDto = {
+    /**
+     * What follows `#invitation=` in the link.
+     */
+    link: string;
+    /**
+     * Name of the person.
+     */
+    name: string;
+    /**
+     * Password with which the person signs in from now on.
+     */
+    password: string;
 };
 
 export type SubresourceUrisView = {
@@ -4178,6 +4359,636 @@ export type CurrentSessionUpdatePersonResponses = {
 };
 
 export type CurrentSessionUpdatePersonResponse = CurrentSessionUpdatePersonResponses[keyof CurrentSessionUpdatePersonResponses];
+
+export type MembershipsCreateData = {
+    body: InvitationLinkDto;
+    path?: never;
+    query?: never;
+    url: '/v1/session/memberships';
+};
+
+export type MembershipsCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembershipsCreateError = MembershipsCreateErrors[keyof MembershipsCreateErrors];
+
+export type MembershipsCreateResponses = {
+    /**
+     * Created
+     */
+    201: SessionMembershipView;
+};
+
+export type MembershipsCreateResponse = MembershipsCreateResponses[keyof MembershipsCreateResponses];
+
+export type MembershipsDeleteData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the membership.
+         */
+        membership_id: string;
+    };
+    query?: never;
+    url: '/v1/session/memberships/{membership_id}';
+};
+
+export type MembershipsDeleteErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembershipsDeleteError = MembershipsDeleteErrors[keyof MembershipsDeleteErrors];
+
+export type MembershipsDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type MembershipsDeleteResponse = MembershipsDeleteResponses[keyof MembershipsDeleteResponses];
+
+export type MembersListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/account/members';
+};
+
+export type MembersListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembersListError = MembersListErrors[keyof MembersListErrors];
+
+export type MembersListResponses = {
+    /**
+     * OK
+     */
+    200: MemberPage;
+};
+
+export type MembersListResponse = MembersListResponses[keyof MembersListResponses];
+
+export type MembersRemoveData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the membership.
+         */
+        member_id: string;
+    };
+    query?: never;
+    url: '/v1/account/members/{member_id}';
+};
+
+export type MembersRemoveErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembersRemoveError = MembersRemoveErrors[keyof MembersRemoveErrors];
+
+export type MembersRemoveResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type MembersRemoveResponse = MembersRemoveResponses[keyof MembersRemoveResponses];
+
+export type MembersUpdateData = {
+    body: UpdateMemberDto;
+    path: {
+        /**
+         * Identifier of the membership.
+         */
+        member_id: string;
+    };
+    query?: never;
+    url: '/v1/account/members/{member_id}';
+};
+
+export type MembersUpdateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembersUpdateError = MembersUpdateErrors[keyof MembersUpdateErrors];
+
+export type MembersUpdateResponses = {
+    /**
+     * OK
+     */
+    200: MemberView;
+};
+
+export type MembersUpdateResponse = MembersUpdateResponses[keyof MembersUpdateResponses];
+
+export type MembersCreateLinkData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the membership.
+         */
+        member_id: string;
+    };
+    query?: never;
+    url: '/v1/account/members/{member_id}/links';
+};
+
+export type MembersCreateLinkErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type MembersCreateLinkError = MembersCreateLinkErrors[keyof MembersCreateLinkErrors];
+
+export type MembersCreateLinkResponses = {
+    /**
+     * Created
+     */
+    201: CreatedSignInLinkView;
+};
+
+export type MembersCreateLinkResponse = MembersCreateLinkResponses[keyof MembersCreateLinkResponses];
+
+export type InvitationsListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/account/invitations';
+};
+
+export type InvitationsListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type InvitationsListError = InvitationsListErrors[keyof InvitationsListErrors];
+
+export type InvitationsListResponses = {
+    /**
+     * OK
+     */
+    200: InvitationPage;
+};
+
+export type InvitationsListResponse = InvitationsListResponses[keyof InvitationsListResponses];
+
+export type InvitationsCreateData = {
+    body: CreateInvitationDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/invitations';
+};
+
+export type InvitationsCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type InvitationsCreateError = InvitationsCreateErrors[keyof InvitationsCreateErrors];
+
+export type InvitationsCreateResponses = {
+    /**
+     * Created
+     */
+    201: CreatedInvitationView;
+};
+
+export type InvitationsCreateResponse = InvitationsCreateResponses[keyof InvitationsCreateResponses];
+
+export type InvitationsDeleteData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the invitation.
+         */
+        invitation_id: string;
+    };
+    query?: never;
+    url: '/v1/account/invitations/{invitation_id}';
+};
+
+export type InvitationsDeleteErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type InvitationsDeleteError = InvitationsDeleteErrors[keyof InvitationsDeleteErrors];
+
+export type InvitationsDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type InvitationsDeleteResponse = InvitationsDeleteResponses[keyof InvitationsDeleteResponses];
+
+export type InviteesOpenData = {
+    body: InvitationLinkDto;
+    path?: never;
+    query?: never;
+    url: '/v1/invitations/open';
+};
+
+export type InviteesOpenErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type InviteesOpenError = InviteesOpenErrors[keyof InviteesOpenErrors];
+
+export type InviteesOpenResponses = {
+    /**
+     * OK
+     */
+    200: OpenedInvitationView;
+};
+
+export type InviteesOpenResponse = InviteesOpenResponses[keyof InviteesOpenResponses];
+
+export type InviteesAcceptData = {
+    body: AcceptInvitationDto;
+    path?: never;
+    query?: never;
+    url: '/v1/invitations/accept';
+};
+
+export type InviteesAcceptErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type InviteesAcceptError = InviteesAcceptErrors[keyof InviteesAcceptErrors];
+
+export type InviteesAcceptResponses = {
+    /**
+     * Created
+     */
+    201: SessionView;
+};
+
+export type InviteesAcceptResponse = InviteesAcceptResponses[keyof InviteesAcceptResponses];
 
 export type RecordingsListData = {
     body?: never;

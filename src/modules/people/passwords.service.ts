@@ -31,6 +31,12 @@ interface StoredPassword {
   salt: string | null;
 }
 
+/** Whose password was given. */
+interface FoundPassword {
+  personId: string;
+  hash: string | null;
+}
+
 /** A password as it is stored: both as base64url. */
 interface HashedPassword {
   hash: string;
@@ -48,14 +54,20 @@ export class PasswordsService {
   constructor(private readonly database: DatabaseService) {}
 
   /** The first person with this address and password; null for none. */
-  async find(email: string, password: string): Promise<string | null> {
+  async find(email: string, password: string): Promise<FoundPassword | null> {
     const stored = await this.storedOf(email);
     const salt = stored.find((row) => row.salt !== null)?.salt;
     const given = await this.hash(password, salt ? Buffer.from(salt, 'base64url') : NO_SALT);
-    let found: string | null = null;
+    let found: FoundPassword | null = null;
     // All of them are compared, whichever matches.
-    for (const { id, hash } of stored) if (isEqual(given, hash)) found ??= id;
+    for (const { id, hash } of stored) if (isEqual(given, hash)) found ??= { personId: id, hash };
     return found;
+  }
+
+  /** Whether it has not been changed since. It is not, until the transaction ends. */
+  async isStill(tx: Tx, { personId, hash }: FoundPassword): Promise<boolean> {
+    const same = await tx.query('SELECT FROM people WHERE id = $1 AND password_hash = $2 FOR SHARE', [personId, hash]);
+    return same.length > 0;
   }
 
   /** Whether it is the password of this person. */

@@ -1,5 +1,11 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { InvitationsController, InviteesController } from './invitations.controller.js';
+import { InvitationsService } from './invitations.service.js';
+import { InviteesService } from './invitees.service.js';
+import { MembersController } from './members.controller.js';
+import { MembersService } from './members.service.js';
+import { MembershipsController } from './memberships.controller.js';
 import { Membership } from './membership.entity.js';
 import { PasswordsService } from './passwords.service.js';
 import { PeopleService } from './people.service.js';
@@ -15,8 +21,18 @@ import { SignInsService } from './sign-ins.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Person, Membership, Session, SignInLink])],
-  controllers: [SessionsController, CurrentSessionController],
+  controllers: [
+    SessionsController,
+    CurrentSessionController,
+    MembershipsController,
+    MembersController,
+    InvitationsController,
+    InviteesController,
+  ],
   providers: [
+    InvitationsService,
+    InviteesService,
+    MembersService,
     PasswordsService,
     PeopleService,
     ProfilesService,

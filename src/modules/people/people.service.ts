@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { raiseCredentialVersion } from '../../access/accounts.queries.js';
-import { auditTarget, recordChanges } from '../../access/audit-trail.js';
+import { recordChanges } from '../../access/audit-trail.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import type { Role } from '../../access/roles.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { Membership } from './membership.entity.js';
+import { insertMembership, lockMembers, memberChange, updateRole } from './memberships.queries.js';
 import { Person } from './person.entity.js';
 import { type MadeLink, SignInLinksService } from './sign-in-links.service.js';
 
@@ -33,34 +33,26 @@ export class PeopleService {
    */
   async createLink(accountId: string, member: OperatorsMember): Promise<{ personId: string; link: MadeLink }> {
     return await this.versions.change(accountId, async (tx) => {
+      await lockMembers(tx, accountId);
       const found = await findMember(tx, accountId, member.email);
+      if (found) await updateRole(tx, found, member.role);
       const personId = found?.personId ?? (await insertMember(tx, accountId, member));
-      if (found && found.role !== member.role) {
-        await tx.manager.update(Membership, { id: found.id }, { role: member.role, updatedAt: new Date() });
-        await raiseCredentialVersion(tx, accountId);
-        const roles = { before: { role: found.role }, after: { role: member.role } };
-        await recordChanges(tx, { ...memberChange(accountId, personId, 'member.updated'), ...roles });
-      }
       const link = await this.links.create(tx, { accountId, personId, days: LINK_DAYS });
       const after = { expires_at: link.expiresAt };
-      await recordChanges(tx, { ...memberChange(accountId, personId, 'sign_in_link.created'), after });
+      await recordChanges(tx, { ...memberChange({ accountId, personId }, 'sign_in_link.created'), after });
       return { personId, link };
     });
   }
 }
 
-/** The oldest with this e-mail address. Locked until the transaction ends. */
-async function findMember(
-  tx: Tx,
-  accountId: string,
-  email: string,
-): Promise<Pick<Membership, 'id' | 'personId' | 'role'> | undefined> {
-  const [found] = await tx.query<Pick<Membership, 'id' | 'personId' | 'role'>>(
-    `SELECT m.id, m.person_id AS "personId", m.role FROM memberships m JOIN people p ON p.id = m.person_id
-     WHERE m.account_id = $1 AND lower(p.email) = lower($2) ORDER BY m.created_at, m.id LIMIT 1 FOR UPDATE OF m`,
+/** The oldest with this e-mail address. */
+async function findMember(tx: Tx, accountId: string, email: string): Promise<Membership | null> {
+  const [found] = await tx.query<{ id: string }>(
+    `SELECT m.id FROM memberships m JOIN people p ON p.id = m.person_id
+     WHERE m.account_id = $1 AND lower(p.email) = lower($2) ORDER BY m.created_at, m.id LIMIT 1`,
     [accountId, email],
   );
-  return found;
+  return found ? await tx.manager.findOneBy(Membership, { id: found.id }) : null;
 }
 
 /** @returns the id of the new person */
@@ -68,13 +60,6 @@ async function insertMember(tx: Tx, accountId: string, { name, email, role }: Op
   const times = { createdAt: new Date(), updatedAt: new Date() };
   const person = { id: uuidv7(), name, email, passwordHash: null, passwordSalt: null, ...times };
   await tx.manager.insert(Person, person);
-  await tx.manager.insert(Membership, { id: uuidv7(), accountId, personId: person.id, role, ...times });
-  await recordChanges(tx, { ...memberChange(accountId, person.id, 'member.added'), after: { role } });
+  await insertMembership(tx, { accountId, personId: person.id, role });
   return person.id;
 }
-
-const memberChange = (accountId: string, personId: string, action: string) => ({
-  accountId,
-  action,
-  targets: [auditTarget('person', personId)],
-});

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { auditTarget, recordChanges } from '../../access/audit-trail.js';
+import { CredentialVersionsService } from '../../access/credential-versions.service.js';
 import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
 import { AuthenticationError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { Membership } from './membership.entity.js';
+import { endSessions, lockPerson } from './memberships.queries.js';
 import { PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
-import type { Session } from './session.entity.js';
-import { SessionsService } from './sessions.service.js';
+import { Session } from './session.entity.js';
 import { SignInsService } from './sign-ins.service.js';
 
 /** What is undefined stays. */
@@ -26,8 +27,8 @@ export class ProfilesService {
     @InjectRepository(Person) private readonly people: Repository<Person>,
     private readonly database: DatabaseService,
     private readonly passwords: PasswordsService,
-    private readonly sessions: SessionsService,
     private readonly signIns: SignInsService,
+    private readonly versions: CredentialVersionsService,
   ) {}
 
   /**
@@ -62,15 +63,19 @@ export class ProfilesService {
         await tx.manager.update(Person, { id: person.id }, fields);
         await recordUpdate(tx, person.id, changed);
       });
-    } else {
-      await this.passwords.change(email ?? person.email, stored, async (tx, { hash, salt }) => {
-        const hashed = { passwordHash: hash, passwordSalt: salt };
-        await tx.manager.update(Person, { id: person.id }, { ...fields, ...hashed });
-        await recordUpdate(tx, person.id, changed);
-        if (password !== undefined) await removeLinks(tx, person.id);
-      });
+      return;
     }
-    if (password !== undefined) await this.sessions.endOthers(person.id, session.id);
+    const accountIds = await this.passwords.change(email ?? person.email, stored, async (tx, { hash, salt }) => {
+      await lockPerson(tx, person.id);
+      // Another password, or another account of the person, may have ended it meanwhile.
+      if (!(await tx.manager.existsBy(Session, { id: session.id }))) throw new AuthenticationError();
+      await tx.manager.update(Person, { id: person.id }, { ...fields, passwordHash: hash, passwordSalt: salt });
+      await recordUpdate(tx, person.id, changed);
+      if (password === undefined) return [];
+      await removeLinks(tx, person.id);
+      return await endSessions(tx, 'person_id = $1 AND id <> $2', [person.id, session.id]);
+    });
+    for (const accountId of new Set(accountIds)) await this.versions.announce(accountId);
   }
 
   private async find(id: string): Promise<Person> {

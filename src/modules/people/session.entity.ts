@@ -1,6 +1,9 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { Person } from './person.entity.js';
 
+export const SESSION_BEGINNINGS = ['password', 'link'] as const;
+export type SessionBeginning = (typeof SESSION_BEGINNINGS)[number];
+
 /** That a person has signed in, in one browser. */
 @Entity('sessions')
 export class Session {
@@ -21,7 +24,11 @@ export class Session {
   accountId: string;
 
   @Column('text')
-  beganWith: 'password' | 'link';
+  beganWith: SessionBeginning;
+
+  /** The member who made the link; null for one of the operator's, and for a password. */
+  @Column('uuid', { nullable: true })
+  linkMadeBy: string | null;
 
   /** Of the browser, when it signed in. */
   @Column('text', { nullable: true })

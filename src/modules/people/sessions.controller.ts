@@ -25,7 +25,7 @@ import { SignInsService, WRONG_PASSWORD } from './sign-ins.service.js';
 const OTHER_ORIGIN = new PermissionError(null, 'A session is for the pages of this service.');
 
 /** The principal of a handler that requires a session. */
-type SignedIn = Principal & { sessionId: string; personId: string };
+export type SignedIn = Principal & { sessionId: string; personId: string };
 
 @ApiTags('Sessions')
 @Controller('v1/sessions')

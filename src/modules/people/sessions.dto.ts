@@ -4,10 +4,10 @@ import { type Scope, SCOPES } from '../../access/scopes.js';
 import { IsEmail, IsOmittable, IsText } from '../../platform/http/input/rules.js';
 import { PageFields, pageFields, type PageQuery, type PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
-import type { Session } from './session.entity.js';
+import { type Session, SESSION_BEGINNINGS, type SessionBeginning } from './session.entity.js';
 import type { MembershipDetails, SessionDetails } from './sessions.service.js';
 
-const MAX_PASSWORD = 200;
+export const MAX_PASSWORD = 200;
 
 /** All of it goes into the schema, though the type names the description alone. */
 const EITHER = {
@@ -97,6 +97,10 @@ export class PersonView {
 
   @ApiProperty({ example: 'ada@example.com' })
   email: string;
+
+  /** Otherwise the person signs in with links alone. */
+  @ApiProperty({ example: true })
+  has_password: boolean;
 }
 
 export class SessionMembershipView {
@@ -125,6 +129,10 @@ export class SessionListItem {
   /** Whether it is the session of this request. */
   @ApiProperty({ example: true })
   is_current: boolean;
+
+  /** With a link, the session acts for one account alone. */
+  @ApiProperty({ enum: SESSION_BEGINNINGS, example: 'password' })
+  began_with: SessionBeginning;
 
   /** Address from which the person signed in. */
   @ApiProperty({ type: String, nullable: true, example: '198.51.100.7' })
@@ -171,6 +179,10 @@ export class SessionView {
   @ApiProperty({ enum: () => SCOPES, isArray: true })
   scopes: Scope[];
 
+  /** With a link, the session acts for one account alone. */
+  @ApiProperty({ enum: SESSION_BEGINNINGS, example: 'password' })
+  began_with: SessionBeginning;
+
   /** The accounts of the person, by their names. */
   @ApiProperty({ type: [SessionMembershipView] })
   memberships: SessionMembershipView[];
@@ -186,7 +198,7 @@ export class SessionView {
   expires_at: string;
 }
 
-const presentMembership = ({ id, accountId, accountName, role }: MembershipDetails): SessionMembershipView => ({
+export const presentMembership = ({ id, accountId, accountName, role }: MembershipDetails): SessionMembershipView => ({
   id,
   account_id: accountId,
   account_name: accountName,
@@ -194,14 +206,15 @@ const presentMembership = ({ id, accountId, accountName, role }: MembershipDetai
 });
 
 export function presentSession({ session, person, membership, memberships }: SessionDetails): SessionView {
-  const { id, name, email } = person;
+  const { id, name, email, passwordHash } = person;
   return {
     id: session.id,
-    person: { id, name, email },
+    person: { id, name, email, has_password: passwordHash !== null },
     account_id: membership.accountId,
     account_name: membership.accountName,
     role: membership.role,
     scopes: [...scopesOf(membership.role)],
+    began_with: session.beganWith,
     memberships: memberships.map(presentMembership),
     ...timesOf(session),
   };
@@ -219,6 +232,7 @@ export function presentSessionPage(query: PageQuery, found: PageResult<Session>,
     id: session.id,
     account_id: session.accountId,
     is_current: session.id === currentId,
+    began_with: session.beganWith,
     address: session.address,
     user_agent: session.userAgent,
     ...timesOf(session),

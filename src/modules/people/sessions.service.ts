@@ -8,8 +8,9 @@ import type { Role } from '../../access/roles.js';
 import { isLiveSession } from '../../access/sessions.queries.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
-import { AuthenticationError, NotFoundError } from '../../platform/errors/errors.js';
+import { AuthenticationError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
+import { BOUND_TO_ACCOUNT, endSessions } from './memberships.queries.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
 import { sessionChange } from './session-changes.js';
@@ -47,7 +48,7 @@ export class SessionsService {
   /** @throws AuthenticationError when it has ended meanwhile */
   async details(sessionId: string): Promise<SessionDetails> {
     const session = await this.sessions.findOneBy({ id: sessionId });
-    const person = session && (await this.people.findOneBy({ id: session.personId }));
+    const person = session && (await this.findPerson(session.personId));
     const memberships = person ? await membershipsOf(this.database, person.id) : [];
     const membership = memberships.find(({ accountId }) => accountId === session?.accountId);
     if (!session || !person || !membership) throw new AuthenticationError();
@@ -68,12 +69,14 @@ export class SessionsService {
     return { items, total };
   }
 
-  /** From the next request on it acts for another account of the person. @throws NotFoundError */
+  /** From the next request on it acts for another account of the person. @throws NotFoundError, PermissionError */
   async switchTo(sessionId: string, personId: string, accountId: string): Promise<void> {
     const session = await this.sessions.findOneBy({ id: sessionId });
     if (!session) throw new AuthenticationError();
     const memberships = await membershipsOf(this.database, personId);
     if (!memberships.some((membership) => membership.accountId === accountId)) throw new NotFoundError('account');
+    if (session.beganWith === 'link' && accountId !== session.accountId)
+      throw new PermissionError(null, BOUND_TO_ACCOUNT);
     // Other processes have it in their memory, with the account before.
     await this.versions.change(session.accountId, async (tx) => {
       await tx.manager.update(Session, { id: sessionId }, { accountId });
@@ -92,11 +95,6 @@ export class SessionsService {
     if (ended === 0) throw new NotFoundError('session');
   }
 
-  /** All of the person but one. */
-  async endOthers(personId: string, sessionId: string): Promise<void> {
-    await this.endWhere('person_id = $1 AND id <> $2', [personId, sessionId]);
-  }
-
   /** Those of the person beyond the most that one may have. */
   async endOldest(personId: string): Promise<void> {
     await this.endWhere(
@@ -105,19 +103,13 @@ export class SessionsService {
     );
   }
 
+  private findPerson(id: string): Promise<Person | null> {
+    return this.people.findOne({ where: { id }, select: { id: true, name: true, email: true, passwordHash: true } });
+  }
+
   /** Every process refuses them from its next request on. @param condition SQL @returns how many there were */
   private async endWhere(condition: string, parameters: unknown[]): Promise<number> {
-    const accountIds = await this.database.transact(async (tx) => {
-      const ended = await tx.query<Pick<Session, 'id' | 'accountId'>>(
-        `DELETE FROM sessions WHERE ${condition} RETURNING id, account_id AS "accountId"`,
-        parameters,
-      );
-      await recordChanges(tx, ...ended.map((session) => sessionChange(session, 'session.ended')));
-      // In one order, so that two transactions cannot deadlock.
-      const ids = ended.map(({ accountId }) => accountId).toSorted();
-      for (const id of new Set(ids)) await raiseCredentialVersion(tx, id);
-      return ids;
-    });
+    const accountIds = await this.database.transact((tx) => endSessions(tx, condition, parameters));
     for (const id of new Set(accountIds)) await this.versions.announce(id);
     return accountIds.length;
   }

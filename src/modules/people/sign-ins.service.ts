@@ -100,13 +100,14 @@ export class SignInsService {
   }
 
   private async beginByPassword(email: string, password: string, client: SessionClient) {
-    const personId = await this.passwords.find(email, password);
-    if (personId === null) return null;
+    const found = await this.passwords.find(email, password);
+    if (found === null) return null;
+    const { personId } = found;
     return await this.database.transact(async (tx) => {
+      if (!(await this.passwords.isStill(tx, found))) return null;
       const accountId = await lastAccountOf(tx, personId);
-      return accountId === null
-        ? null
-        : await insertSession(tx, { personId, accountId, beganWith: 'password' }, client);
+      if (accountId === null) return null;
+      return await insertSession(tx, { personId, accountId, beganWith: 'password', linkMadeBy: null }, client);
     });
   }
 
@@ -119,9 +120,9 @@ export class SignInsService {
 }
 
 /** Null when the person has left the account. Also removes the sessions of the person that have ended by themselves. */
-async function insertSession(
+export async function insertSession(
   tx: Tx,
-  fields: Pick<Session, 'personId' | 'accountId' | 'beganWith'>,
+  fields: Pick<Session, 'personId' | 'accountId' | 'beganWith' | 'linkMadeBy'>,
   { address, userAgent }: SessionClient,
 ): Promise<{ token: string; session: Session } | null> {
   const member = await tx.query('SELECT FROM memberships WHERE person_id = $1 AND account_id = $2 FOR KEY SHARE', [

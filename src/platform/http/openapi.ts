@@ -142,9 +142,9 @@ export function documentCommon(document: OpenAPIObject): OpenAPIObject {
     if (shape) Object.assign(document.components.schemas, { [shape.schemaName]: shape.schema });
     for (const operation of [item.get, item.post, item.put, item.patch, item.delete] as (Operation | undefined)[]) {
       if (!operation) continue;
-      // An operation without a scope takes a session, or is open to anyone who knows its URL.
-      if (operation['x-required-scope'] === undefined)
-        operation.security = operation['x-session'] ? [{ session: [] }] : [];
+      if (operation['x-session']) operation.security = [{ session: [] }];
+      // Open to anyone who knows its URL, or who has what its body names.
+      else if (operation['x-required-scope'] === undefined) operation.security = [];
       addJsonBody(operation);
       addSuccessExamples(path, operation, document);
       for (const error of commonErrors(path, operation)) addError(operation, error, shape);

@@ -11,9 +11,7 @@ import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { checkRows } from '../../support/check-rows.js';
 import { expectError, expectErrorOf, expectHeaders, expectInvalid } from '../../support/http/expect-errors.js';
 import { call, createResources, nameOf, OPERATIONS } from '../../support/http/operations.js';
-import { clientOf, linkFor, type SessionClient, signIn } from '../../support/http/session-client.js';
-
-const PASSWORD = 'three blue kites over Oslo';
+import { clientOf, linkFor, PASSWORD, type SessionClient, signIn } from '../../support/http/session-client.js';
 
 const service = useService({ ROLES: 'api', TRUST_PROXY: '1' });
 let owner: ApiClient;
@@ -48,10 +46,10 @@ describe('A session (D97)', () => {
     );
     const { body: account } = await owner.get('/v1/account').expect(200);
     const { person, memberships, ...session } = answer.body;
-    expect(person).toEqual({ id: expect.any(String), name: 'Ada Byron', email });
+    expect(person).toEqual({ id: expect.any(String), name: 'Ada Byron', email, has_password: false });
     const member = { account_id: accountId, account_name: account.name, role: 'owner' };
     expect(memberships).toEqual([{ id: expect.any(String), ...member }]);
-    expect(session).toMatchObject({ ...member, scopes: SCOPES });
+    expect(session).toMatchObject({ ...member, scopes: SCOPES, began_with: 'link' });
     const client = clientOf(service.url, answer);
     expect((await client.get('/v1/session').expect(200)).body).toEqual(answer.body);
     expectError(await attempt({ link }), 'AuthenticationError');
@@ -292,6 +290,7 @@ describe('A person', () => {
     const second = await startService(service.environment, { ROLES: 'api' });
     const other = await service.account();
     const session = await signIn(service, accountId, { email });
+    await service.database.query(`UPDATE sessions SET began_with = 'password' WHERE id = $1`, [session.session.id]);
     const there = session.at(second.url);
     await there.get('/v1/account').expect(200);
     expectError(await session.send('patch', '/v1/session', { account_id: other.accountId }), 'NotFoundError');

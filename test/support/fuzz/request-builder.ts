@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { SCOPES } from '../../../src/access/scopes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
-import { linkFor } from '../http/session-client.js';
+import { invitationFor, linkFor, signIn } from '../http/session-client.js';
 import { filePart, form, FORM_TYPE, textPart } from '../http/multipart.js';
 import { failDelivery } from '../state/recording-events.js';
 import { type DescribedOperation, idParameters, isChosenText, isSigned } from './description.js';
@@ -146,6 +146,11 @@ export class RequestBuilder {
     if (operation.path.endsWith('/sessions')) {
       const link = await linkFor(this.service, owner.accountId, { email: 'ada@example.com' });
       return { ...body, text: body.text.replace(/vnl_[\w-]{43}(?=")/, link) };
+    }
+    if (operation.path.startsWith('/v1/invitations/')) {
+      const administrator = await signIn(this.service, owner.accountId, { email: 'ada@example.com' });
+      const link = await invitationFor(administrator, { email: 'ben@example.com', role: 'viewer' });
+      return { ...body, text: body.text.replace(/vni_[\w-]{43}(?=")/, link) };
     }
     if (!operation.path.endsWith('/sign-in-codes/exchange')) return body;
     const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };

@@ -69,6 +69,8 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'PUT /v1/account/token-issuers/:token_issuer_id': [{ body: TOKEN_ISSUER }],
   'DELETE /v1/account/token-issuers/:token_issuer_id': NONE,
   'POST /v1/account/sign-in-codes': NONE,
+  'GET /v1/account/members': PAGE,
+  'GET /v1/account/invitations': PAGE,
   'GET /v1/webhooks': PAGE,
   'POST /v1/webhooks': [{ body: WEBHOOK }],
   'GET /v1/webhooks/:webhook_id': NONE,

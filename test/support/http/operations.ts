@@ -93,6 +93,8 @@ export const OPERATIONS: Operation[] = [
   }),
   define('DELETE /v1/account/token-issuers/:token_issuer_id', 'account:write', 204, {}),
   define('POST /v1/account/sign-in-codes', 'account:read', 201, shapes.CREATED_SIGN_IN_CODE),
+  define('GET /v1/account/members', 'account:read', 200, shapes.pageOf('members')),
+  define('GET /v1/account/invitations', 'account:read', 200, shapes.pageOf('invitations')),
   define('GET /v1/webhooks', 'webhooks:read', 200, shapes.pageOf('webhooks')),
   define('POST /v1/webhooks', 'webhooks:write', 201, shapes.CREATED_WEBHOOK, { body: WEBHOOK_BODY }),
   define('GET /v1/webhooks/:webhook_id', 'webhooks:read', 200, shapes.WEBHOOK),
@@ -185,6 +187,15 @@ const OTHER_OPERATIONS = [
   'PATCH /v1/session',
   'DELETE /v1/session',
   'PATCH /v1/session/person',
+  'POST /v1/session/memberships',
+  'DELETE /v1/session/memberships/:membership_id',
+  'PATCH /v1/account/members/:member_id',
+  'DELETE /v1/account/members/:member_id',
+  'POST /v1/account/members/:member_id/links',
+  'POST /v1/account/invitations',
+  'DELETE /v1/account/invitations/:invitation_id',
+  'POST /v1/invitations/open',
+  'POST /v1/invitations/accept',
 ];
 
 /** Everything that the router has. */
