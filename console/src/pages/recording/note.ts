@@ -55,7 +55,8 @@ export class Note {
       // Before the text is shown, so that no label is followed by its name.
       if (transcription && hasSpeakers(transcription.words)) await this.naming.load();
       this.retention.value = retention;
-      this.transcription.value = transcription;
+      // The same text stays as it is drawn, as after one's own correction, of which an event tells as well.
+      if (transcription?.etag !== this.transcription.peek()?.etag) this.transcription.value = transcription;
       this.failure.value = reason;
       // A recording without a waveform has a plain seek bar, whatever the cause.
       if (waveform && waveform.peaks.length > 0) this.peaks.value = waveform.peaks;

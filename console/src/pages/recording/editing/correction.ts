@@ -61,6 +61,8 @@ export class Correction {
   async save(): Promise<boolean> {
     this.saving.value = true;
     this.error.value = null;
+    // Shown before a long text is sent.
+    await new Promise(requestAnimationFrame);
     try {
       const present = this.note.transcription.peek();
       const isPresent = present?.etag === this.etag && this.conflict.peek() === null;

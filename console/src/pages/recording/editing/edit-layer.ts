@@ -22,9 +22,16 @@ export class EditLayer {
     private readonly host: HTMLElement,
     private readonly edited: EditedText,
     private readonly draw: (block: HTMLElement, paragraph: Paragraph) => void,
+    heights: readonly number[],
   ) {
     this.observer = new IntersectionObserver((entries) => this.onSight(entries), { rootMargin: MARGIN });
     this.render({ first: 0, removed: 0, added: edited.paragraphs.length });
+    // Of a long text only what is in sight is laid out, and nothing moves.
+    heights.forEach((height, index) => {
+      const block = this.paragraphs[index]?.parentElement;
+      block?.style.setProperty('content-visibility', 'auto');
+      block?.style.setProperty('contain-intrinsic-block-size', `auto ${height}px`);
+    });
   }
 
   dispose(): void {
@@ -37,7 +44,7 @@ export class EditLayer {
   render({ first, removed, added }: Replacement): void {
     const after = this.paragraphs[first + removed]?.parentElement ?? null;
     for (const gone of this.paragraphs.slice(first, first + removed)) {
-      this.observer.unobserve(gone);
+      if (gone.parentElement) this.observer.unobserve(gone.parentElement);
       this.unmark(gone);
       gone.parentElement?.remove();
     }
@@ -49,7 +56,7 @@ export class EditLayer {
       text.append(paragraph.text === '' ? document.createElement('br') : paragraph.text);
       block.append(text);
       this.draw(block, paragraph);
-      this.observer.observe(text);
+      this.observer.observe(block);
       return text;
     });
     this.paragraphs.splice(first, removed, ...elements);
@@ -138,9 +145,10 @@ export class EditLayer {
 
   private onSight(entries: IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
-      if (!(target instanceof HTMLElement)) continue;
-      if (isIntersecting) this.mark(target);
-      else this.unmark(target);
+      const text = target.firstElementChild;
+      if (!(text instanceof HTMLElement)) continue;
+      if (isIntersecting) this.mark(text);
+      else this.unmark(text);
     }
   }
 

@@ -19,6 +19,8 @@ export interface PlaceInTime {
   time: number;
   /** Whether the word there is selected, so that it is replaced by what is typed. */
   isWord: boolean;
+  /** Of the paragraphs that it takes the place of, in pixels. */
+  heights: readonly number[];
 }
 
 interface EditorProps {
@@ -41,6 +43,7 @@ export function Editor({ correction, place, playback, naming, language, isTimed,
   useLayoutEffect(() => {
     const made = new TextEditor(host.current as HTMLDivElement, correction.edited, playback, {
       isTimed,
+      heights: place.peek().heights,
       sideOf: (paragraph) => sideOf(paragraph, latest.current.naming),
       save: () => latest.current.onSave(),
       isLocked: () => correction.saving.peek(),
@@ -48,7 +51,7 @@ export function Editor({ correction, place, playback, naming, language, isTimed,
     editor.current = made;
     made.open(place.peek().time, place.peek().isWord);
     return () => {
-      place.value = { time: made.time, isWord: false };
+      place.value = { time: made.time, isWord: false, heights: [] };
       made.dispose();
     };
   }, [correction]);

@@ -12,6 +12,8 @@ interface TextEditorOptions {
   isTimed: boolean;
   /** Who says a paragraph, and the class of their colour. */
   sideOf: (paragraph: Paragraph) => { title: string; class: string } | null;
+  /** Of the paragraphs as they stand on the page, in pixels; none if they are drawn anew. */
+  heights: readonly number[];
   save: () => void;
   /** Whether the text is being saved: then nothing is typed that would not be. */
   isLocked: () => boolean;
@@ -45,7 +47,7 @@ export class TextEditor {
   ) {
     this.before = { from: this.caret, to: this.caret };
     this.follower = new Follower(() => playback.playing.peek());
-    this.layer = new EditLayer(host, edited, (block, paragraph) => this.draw(block, paragraph));
+    this.layer = new EditLayer(host, edited, (block, paragraph) => this.draw(block, paragraph), options.heights);
     edited.draw = (replacement, caret) => {
       this.layer.render(replacement);
       this.place(caret);

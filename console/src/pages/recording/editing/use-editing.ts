@@ -39,14 +39,14 @@ export interface Editing {
 export function useEditing({ note, transcription, original, reading, blocksOf }: EditingOptions): Editing {
   const draft = useDraft(note.id);
   const begun = useSignal<Correction | null>(null);
-  const place = useSignal<PlaceInTime>({ time: 0, isWord: false });
+  const place = useSignal<PlaceInTime>({ time: 0, isWord: false, heights: [] });
   const hasLeft = useSignal(false);
-  const begin = (at: PlaceInTime) => {
+  const begin = (at: Omit<PlaceInTime, 'heights'>) => {
     const left = draft.peek();
     const other = left?.text ?? (original.isShown.peek() ? transcription.text : null);
     const blocks = other === null ? reading.blocks : blocksOf(other);
     original.hide();
-    place.value = at;
+    place.value = { ...at, heights: other === null ? reading.layer.heights : [] };
     begun.value = new Correction(note, blocks, transcription, left);
   };
   const close: Editing['close'] = (text) => {

@@ -66,6 +66,11 @@ export class WordLayer {
     return this.spans.get(word)?.getBoundingClientRect() ?? null;
   }
 
+  /** Of the paragraphs with their times, in pixels; none while they are not on the page. */
+  get heights(): number[] {
+    return this.paragraphs.flatMap((paragraph) => paragraph?.parentElement?.getBoundingClientRect().height ?? []);
+  }
+
   /** The paragraph at the top of the window. */
   firstInSight(): number {
     const top = topOfSight();
