@@ -76,6 +76,93 @@ describe('the text of a recording', () => {
     expect(await served(id)).toBe(RIGHT);
   });
 
+  it('is corrected by keyboard alone: unsure words one after the other, and a way out of the text', async () => {
+    const id = await add();
+    const page = await open(id, { width: 360, theme: 'dark' });
+    const level = page.getByRole('combobox', { name: 'Mark words below this confidence' });
+    const unsure = page.locator('.word.is-unsure');
+    await eventually(async () => (await unsure.count()) === 3);
+    await level.selectOption('0.3');
+    await eventually(async () => (await unsure.count()) === 0);
+    await level.selectOption('0');
+    expect(await page.getByRole('button', { name: /unsure/ }).count()).toBe(0);
+    await page.locator('.word').first().waitFor();
+    await level.selectOption('0.9');
+    await eventually(async () => (await unsure.count()) === 3);
+
+    await exactly(page, 'Correct').focus();
+    await page.keyboard.press('Enter');
+    await editor(page).waitFor();
+    const selected = () => page.evaluate(() => String(document.getSelection()));
+    for (const [key, word] of [
+      ['Tab', 'the'],
+      ['Tab', 'passed'],
+      ['Shift+Tab', 'the'],
+      ['Tab', 'passed'],
+    ] as const) {
+      await page.keyboard.press(key);
+      expect(await selected()).toBe(word);
+    }
+    await page.keyboard.type('past');
+    await expectGood(page, 'recording-editor-narrow');
+    await page.keyboard.press('Tab');
+    expect(await selected()).toBe('two');
+    const isInText = () => page.evaluate(() => document.activeElement?.matches('[role=textbox]') ?? false);
+    await page.keyboard.press('Tab');
+    expect(await isInText()).toBe(false);
+    await editor(page).focus();
+    await page.keyboard.press('Control+z');
+    expect(await typed(page)).toBe(TEXT);
+    await page.keyboard.press('Control+Shift+z');
+    expect(await typed(page)).toBe(TEXT.replace('passed', 'past'));
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Save');
+    await page.keyboard.press('Enter');
+    await page.getByText('Correction saved.').waitFor();
+    expect(await served(id)).toBe(TEXT.replace('passed', 'past'));
+  });
+
+  it('keeps the paragraphs that a person makes, also where somebody pauses, and takes what is pasted as plain text', async () => {
+    const words = evenly('one two three four').map((word, n) =>
+      n < 2 ? word : { ...word, start: n + 5, end: n + 5.3 },
+    );
+    const id = await addNote(service, client, { text: 'one two three four', words });
+    const page = await open(id);
+    const paragraphs = () => page.locator('.transcript-text .block-text').allTextContents();
+    await eventually(async () => (await paragraphs()).join('|') === 'one two|three four');
+    await page.locator('.word', { hasText: 'three' }).dblclick();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Backspace');
+    await eventually(async () => (await paragraphs()).join('|') === 'one two three four');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('Correction saved.').waitFor();
+    await eventually(async () => (await paragraphs()).join('|') === 'one two three four');
+    expect(await served(id)).toBe('one two three four');
+
+    await page.locator('.word', { hasText: 'two' }).dblclick();
+    await page.evaluate(() =>
+      navigator.clipboard.write([
+        new ClipboardItem({
+          'text/plain': new Blob(['2\n\nand then'], { type: 'text/plain' }),
+          'text/html': new Blob(['<b>2</b><p>and then'], { type: 'text/html' }),
+        }),
+      ]),
+    );
+    await page.keyboard.press('Control+v');
+    await eventually(async () => (await paragraphs()).join('|') === 'one 2|and then three four');
+    expect(await editor(page).locator('b').count()).toBe(0);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Control+b');
+    await page.keyboard.press('Backspace');
+    expect(await paragraphs()).toEqual(['']);
+    await exactly(page, 'Undo').click();
+    await exactly(page, 'Save').click();
+    await eventually(async () => (await served(id)) === 'one 2\n\nand then three four');
+    expect((await client.get(`/v1/recordings/${id}/transcription?format=paragraphs`)).text).toBe(
+      'one 2\n\nand then three four',
+    );
+  });
+
   it('has the caret where one reads or listens, plays from there, and goes back there', async () => {
     const text = Array.from({ length: 3600 }, (_, n) => (n % 40 === 39 ? `word${n}.` : `word${n}`)).join(' ');
     const id = await addNote(service, client, { text, words: evenly(text), seconds: 1200 });

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
+import { wav } from '../../support/audio/audio-bytes.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
 import { go, hold, isLive, useConsole } from '../../support/browser/browser.js';
@@ -253,6 +254,26 @@ describe('the page of a recording', () => {
       await expectGood(page, 'recording-processing');
       await transcribe(service, id, { text: 'there it is' });
       await page.locator('.word', { hasText: 'there' }).waitFor({ timeout: 10_000 });
+    });
+
+    it('shows how far a long one is, what it has heard, and when it will be done', async () => {
+      const { body } = await client.upload(wav({ sampleRate: 4000, data: Buffer.alloc(8000 * 90) })).expect(201);
+      const id = body.id as string;
+      const add = (index: number, text: string) =>
+        service.database.query(
+          `INSERT INTO transcription_partials (recording_id, index, start_ms, end_ms, text) VALUES ($1, $2, $3, $4, $5)`,
+          [id, index, index * 20_000, (index + 1) * 20_000, text],
+        );
+      await add(0, 'This is the north gate.');
+      const page = await open(id, { arrange: (opened) => opened.clock.install() });
+      await page.getByText('0:20 of 1:30 is transcribed.').waitFor();
+      await page.getByText('This is the north gate. …').waitFor();
+      await add(1, 'Two boxes are damaged.');
+      await page.clock.fastForward(30_000);
+      await page.getByText(/0:40 of 1:30 is transcribed\. Done in about /).waitFor();
+      expect(await page.getByRole('progressbar', { name: 'Transcribing' }).getAttribute('value')).toMatch(/^0\.44/);
+      await page.getByText('This is the north gate. Two boxes are damaged. …').waitFor();
+      await expectGood(page, 'recording-progress');
     });
 
     it('shows a text that came before the events did', async () => {

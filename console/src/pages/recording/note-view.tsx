@@ -82,7 +82,7 @@ function Content({ note, playback, onAgain }: ContentProps) {
   return (
     <>
       <PlayerBar playback={playback} peaks={note.peaks.value} />
-      {recording.status === 'processing' && <Processing recording={recording} />}
+      {recording.status === 'processing' && <Processing recording={recording} progress={note.progress.value} />}
       {recording.status === 'failed' && <FailedNote note={note} onAgain={onAgain} />}
       {recording.status === 'transcribed' && <NoSpeech onAgain={onAgain} />}
     </>

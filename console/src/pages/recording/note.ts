@@ -4,6 +4,7 @@ import type { AccountEvent, Recording, RecordingRetention, Transcription, VoiceN
 import { beginnings, mayBeOld } from '../../session/live-events';
 import { outdatePage } from '../recordings/kept-page';
 import { SpeakerNaming } from './speakers/speaker-naming';
+import { ProgressEstimate, type RunProgress } from './text/run-progress';
 import { hasSpeakers } from './text/words';
 
 /** Transcribing again: it is under way, or its last run failed for this reason. */
@@ -12,7 +13,7 @@ export type Again = { state: 'none' } | { state: 'pending' } | { state: 'failed'
 /** Remembers over a reload that a recording is to be transcribed again: only then its versions are asked for it. */
 const pendingKey = (id: string): string => `vnotes.again.${id}`;
 
-const ALWAYS = ['transcription', 'retention', 'title'] as const;
+const ALWAYS = ['transcription', 'retention', 'title', 'partial'] as const;
 
 /** One recording with its text, kept up to date. */
 export class Note {
@@ -24,6 +25,8 @@ export class Note {
   readonly again = signal<Again>({ state: 'none' });
   /** When something of it is deleted. */
   readonly retention = signal<RecordingRetention | null>(null);
+  /** Of a long recording while it is transcribed, once a part of it is there. */
+  readonly progress = signal<RunProgress | null>(null);
   readonly isDeleted = signal(false);
   readonly naming: SpeakerNaming;
   /** What kept it from being loaded. */
@@ -34,6 +37,7 @@ export class Note {
   );
   /** It was asked for before events began, and may have changed in between. */
   readonly mayBeOld = computed(() => mayBeOld(this.askedAt.value, this.isUnderWay.value));
+  private readonly estimate = new ProgressEstimate();
   private readonly askedAt = signal(0);
   private readonly ended = new AbortController();
 
@@ -51,10 +55,19 @@ export class Note {
       // One request for all of it: a person on a small plan has ten a minute.
       const include = this.peaks.peek() ? ALWAYS : ([...ALWAYS, 'waveform'] as const);
       const found = await this.client.recordings.get(this.id, { include, ...this.options });
-      const { transcription = null, failure_reason: reason = null, waveform, retention = null, ...recording } = found;
+      const {
+        transcription = null,
+        failure_reason: reason = null,
+        waveform,
+        retention = null,
+        partial = null,
+        ...recording
+      } = found;
       // Before the text is shown, so that no label is followed by its name.
       if (transcription && hasSpeakers(transcription.words)) await this.naming.load();
       this.retention.value = retention;
+      this.progress.value =
+        partial && this.estimate.next(partial.end, recording.duration_seconds, partial.text, Date.now());
       // The same text stays as it is drawn, as after one's own correction, of which an event tells as well.
       if (transcription?.etag !== this.transcription.peek()?.etag) this.transcription.value = transcription;
       this.failure.value = reason;

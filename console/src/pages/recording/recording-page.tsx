@@ -12,6 +12,10 @@ import { Missing } from './panels/note-states';
 
 /** Between two looks at a recording that is under way, while no events arrive. */
 const POLL_MS = 10_000;
+/** Of a long one, whose parts no event tells: a small plan has ten requests a minute for all that a person does. */
+const PROGRESS_MS = 20_000;
+/** One that is no longer has no parts. */
+const SHORT_SECONDS = 60;
 const BACK = { href: '/', label: 'Recordings' };
 
 export default function RecordingPage({ params: { id } }: { params: { id: string } }) {
@@ -52,10 +56,13 @@ function useNote(note: Note): void {
   useEffect(() => {
     if (mayBeOld) void note.load();
   }, [note, mayBeOld]);
-  const mustAsk = note.isUnderWay.value && liveState.value !== 'live';
+  const isLive = liveState.value === 'live';
+  const { status, duration_seconds: duration = 0 } = note.recording.value ?? {};
+  const isLong = status === 'processing' && !(duration > 0 && duration <= SHORT_SECONDS);
+  const everyMs = note.isUnderWay.value && !isLive ? POLL_MS : isLong ? PROGRESS_MS : null;
   useEffect(() => {
-    if (!mustAsk) return undefined;
-    const timer = setInterval(() => void note.load(), POLL_MS);
+    if (everyMs === null) return undefined;
+    const timer = setInterval(() => void note.load(), everyMs);
     return () => clearInterval(timer);
-  }, [note, mustAsk]);
+  }, [note, everyMs]);
 }

@@ -241,11 +241,11 @@ function goesOn(last: Change, next: Change): boolean {
   const isTyping = [last, next].every(({ before, after }) => before.length === 1 && after.length === 1);
   const { from, to } = next.caretBefore;
   const isSame = last.first === next.first && from.offset === to.offset && from.offset === last.caretAfter.offset;
-  return isTyping && isSame && next.at - last.at < PAUSE_MS && grows(last) === grows(next);
+  return isTyping && isSame && next.at - last.at < PAUSE_MS && adds(last) === adds(next);
 }
 
-const grows = ({ before, after }: Change): boolean =>
-  (after[0] as Paragraph).text.length >= (before[0] as Paragraph).text.length;
+/** Whether something is typed, also in the place of what was selected. */
+const adds = ({ caretBefore: { from }, caretAfter }: Change): boolean => caretAfter.offset > from.offset;
 
 /** Without the empty ones between them. */
 const linesOf = (text: string): string[] =>

@@ -228,7 +228,11 @@ export class TextEditor {
   /** @param isRound whether it begins again at the end */
   private goToUnsure(step: 1 | -1, isRound: boolean): boolean {
     const { edited } = this;
-    const span = edited.nextUnsure(this.caret, step) ?? (isRound ? edited.nextUnsure(BEFORE_ALL, 1) : null);
+    const { from, to } = this.layer.selection ?? { from: this.caret, to: this.caret };
+    const isCaret = from.paragraph === to.paragraph && from.offset === to.offset;
+    // A word that the caret is before comes first; one that is selected has been seen.
+    const start = isCaret && step > 0 ? { ...from, offset: from.offset - 1 } : from;
+    const span = edited.nextUnsure(start, step) ?? (isRound ? edited.nextUnsure(BEFORE_ALL, 1) : null);
     if (!span) return false;
     this.follower.letGo();
     this.host.focus({ preventScroll: true });

@@ -8,21 +8,37 @@ import { formatDuration } from '../../../format/duration';
 import { may } from '../../../session/permissions';
 import type { Note } from '../note';
 import { describeFailure } from '../text/failure-reasons';
+import { roughly, type RunProgress } from '../text/run-progress';
 import { Notice, toastError } from './notice';
 import './note-states.css';
 
 /** What a recording shows instead of its text. */
-export function Processing({ recording: { duration_seconds } }: { recording: Recording }) {
-  const length = duration_seconds > 0 ? `${formatDuration(duration_seconds)} of audio` : 'The audio';
+export function Processing({ recording: { duration_seconds: duration }, progress }: ProcessingProps) {
+  const { share = null, secondsLeft = null } = progress ?? {};
+  const length = duration > 0 ? `${formatDuration(duration)} of audio` : 'The audio';
   return (
     <section class="card note-state" aria-labelledby="processing-title">
       <h2 id="processing-title">Transcribing…</h2>
       <p class="muted">
-        {length} is queued or being transcribed. The transcript appears here when it is ready. You can leave this page.
+        {progress
+          ? `${formatDuration(progress.end)}${duration > 0 ? ` of ${formatDuration(duration)}` : ''} is transcribed. `
+          : `${length} is queued or being transcribed. `}
+        {secondsLeft !== null && `Done in ${roughly(secondsLeft)}. `}
+        The transcript appears here when it is ready. You can leave this page.
       </p>
-      <progress aria-label="Transcribing" />
+      <progress aria-label="Transcribing" {...(share !== null && { value: share })} />
+      {progress && progress.text !== '' && (
+        <p class="note-so-far" dir="auto">
+          {progress.text} …
+        </p>
+      )}
     </section>
   );
+}
+
+interface ProcessingProps {
+  recording: Recording;
+  progress: RunProgress | null;
 }
 
 export function FailedNote({ note, onAgain }: { note: Note; onAgain: () => void }) {
