@@ -125,7 +125,8 @@ export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
           onClick={() => edited.redo()}
         />
         <button type="button" class="button" onClick={() => void discard()}>
-          Cancel
+          <Icon name="close" />
+          <span>Cancel</span>
         </button>
         <button
           type="button"
