@@ -11,19 +11,24 @@ import { SignInPage } from './pages/sign-in/sign-in-page';
 import { useHashLocation } from './routing/hash-location';
 import { lazyPage } from './routing/lazy-page';
 import { may, reasonFor } from './session/permissions';
-import { client } from './session/session';
-import { isExchanging } from './session/sign-in-link';
+import { client, session } from './session/session';
+import { isExchanging, openedLink } from './session/sign-in-link';
 
 const RecordPage = lazyPage('Record', () => import('./pages/record/record-page'));
 const RecordingPage = lazyPage('Recording', () => import('./pages/recording/recording-page'));
 const WebhooksPage = lazyPage('Webhooks', () => import('./pages/webhooks/webhooks-page'));
 const KeysPage = lazyPage('Keys', () => import('./pages/keys/keys-page'));
 const UsagePage = lazyPage('Usage', () => import('./pages/usage/usage-page'));
+const MembersPage = lazyPage('Members', () => import('./pages/members/members-page'));
+const ProfilePage = lazyPage('Your sign-in', () => import('./pages/profile/profile-page'));
+const LinkPage = lazyPage('Sign in', () => import('./pages/link/link-page'));
 const ErrorsPage = lazyPage('Errors', () => import('./pages/errors/errors-page'));
 
 /** Routes are in the fragment (`#/recordings/{id}`), so that the server has one document to serve. */
 export function App() {
-  if (!client.value) return isExchanging.value ? <Loading label="Signing in…" /> : <SignInPage />;
+  if (isExchanging.value && !client.value) return <Loading label="Signing in…" />;
+  if (openedLink.value) return <LinkPage />;
+  if (!client.value) return <SignInPage />;
   return (
     <Router hook={useHashLocation}>
       <Layout>
@@ -35,6 +40,8 @@ export function App() {
           {needs('account:read', 'list keys', <Route path="/keys" component={KeysPage} />)}
           {needs('account:read', 'read the usage', <Route path="/usage" component={UsagePage} />)}
           {needs('account:read', 'read the errors', <Route path="/errors" component={ErrorsPage} />)}
+          {needs('account:read', 'see the members', <Route path="/members" component={MembersPage} />)}
+          {session.value && <Route path="/profile" component={ProfilePage} />}
           <Route component={UnknownPage} />
         </Switch>
       </Layout>
@@ -53,8 +60,8 @@ function needs(scope: Scope, action: string, route: VNode): VNode {
       <div class="card">
         <Empty
           icon="key"
-          title="This key cannot open this page"
-          hint={`${reasonFor(scope, action)} Sign in with a key that has it.`}
+          title={session.value ? 'Your role cannot open this page' : 'This key cannot open this page'}
+          hint={`${reasonFor(scope, action)} ${session.value ? 'Ask an owner of the account.' : 'Sign in with a key that has it.'}`}
         />
       </div>
     </>,

@@ -4,7 +4,7 @@ import { eventually } from '../../src/testing/eventually.js';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import { dropFiles } from '../support/browser/drop-files.js';
 import { withoutTokens } from '../support/state/without-tokens.js';
-import { go, signInLink, storedItems, useConsole } from '../support/browser/browser.js';
+import { button, go, signInLink, storedItems, useConsole } from '../support/browser/browser.js';
 import { expectGoodEverywhere, expectGoodState } from '../support/browser/views.js';
 
 describe('signing in to the console', () => {
@@ -18,11 +18,13 @@ describe('signing in to the console', () => {
 
   const open = (options = {}) => tested.open({ signedInAs: null, ...options });
   const list = (page: Page) => page.getByRole('heading', { level: 1, name: 'Recordings' }).waitFor();
+  const withKey = (page: Page) => button(page, 'Use an API key').click();
   const form = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   const stored = (page: Page) =>
     page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
 
   async function type(page: Page, { credentials }: ApiClient): Promise<void> {
+    if (!(await page.getByLabel('API key').isVisible())) await withKey(page);
     await page.getByLabel('API key').fill(credentials.key);
     await page.getByLabel('API secret').fill(credentials.secret);
   }
@@ -36,6 +38,7 @@ describe('signing in to the console', () => {
     const page = await open();
     await form(page);
     expect(await page.title()).toBe('Sign in · Voice notes');
+    await withKey(page);
     await expectGoodEverywhere(page, 'sign-in');
     // The first field has the focus.
     await page.keyboard.type(account.credentials.key);
@@ -62,6 +65,7 @@ describe('signing in to the console', () => {
 
   it('stays signed in on the device if asked, and signs out in all tabs', async () => {
     const page = await open();
+    await withKey(page);
     await page.getByLabel('Stay signed in on this device').check();
     await page.getByText(/stored in this browser/).waitFor();
     await fill(page);
@@ -162,6 +166,7 @@ describe('signing in to the console', () => {
   it('asks before a link takes a person who is signed in to another account', async () => {
     const stranger = await service.account();
     const page = await open();
+    await withKey(page);
     await page.getByLabel('Stay signed in on this device').check();
     await fill(page);
     await list(page);

@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError, TimeoutError } from 'vnotes';
 
 import { PageLoadError } from '../routing/page-load-error';
+import { session } from '../session/session';
 
 export interface ErrorDescription {
   /** What happened, in a few words. */
@@ -55,9 +56,13 @@ function wordsOf(error: ApiError): Words {
   const { message } = error;
   switch (error.type) {
     case 'AuthenticationError':
-      return { title: 'This key no longer works', hint: 'It was revoked or has expired. Sign in with another key.' };
+      return session.peek()
+        ? { title: 'Your session has ended', hint: 'Sign in again.' }
+        : { title: 'This key no longer works', hint: 'It was revoked or has expired. Sign in with another key.' };
     case 'PermissionError':
-      return { title: 'This key does not have permission', hint: scopeHint(error) };
+      return session.peek()
+        ? { title: 'Your role does not allow this', hint: message }
+        : { title: 'This key does not have permission', hint: scopeHint(error) };
     case 'AccountSuspendedError':
       return { title: 'The account is suspended', hint: message };
     case 'QuotaExceededError':

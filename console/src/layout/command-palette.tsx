@@ -8,7 +8,7 @@ import { shortcuts } from '../hooks/use-shortcut';
 import { navigate } from '../routing/hash-location';
 import { api } from '../session/api';
 import { may } from '../session/permissions';
-import { ACCOUNT_PAGES, NOTE_PAGES } from './pages';
+import { ACCOUNT_PAGES, isOffered, NOTE_PAGES } from './pages';
 import './command-palette.css';
 
 /** A request costs the account a token: only once the person has stopped typing. */
@@ -134,7 +134,7 @@ function Palette() {
 
 function pageCommands(): Command[] {
   return [...NOTE_PAGES, ...ACCOUNT_PAGES]
-    .filter(({ scope }) => may(scope))
+    .filter(isOffered)
     .map(({ path, title, icon }) => ({ id: `page-${path}`, label: title, icon, run: () => navigate(path) }));
 }
 

@@ -1,6 +1,6 @@
 import { Badge } from '../components/badge';
 import { isRestricted } from '../session/permissions';
-import { currentKey, isTestKey, scopes } from '../session/session';
+import { currentKey, isTestKey, scopes, session } from '../session/session';
 
 /** Which data this is. */
 export function TestMode() {
@@ -15,6 +15,7 @@ export function TestMode() {
 /** Why pages and buttons are missing. */
 export function LimitedKey() {
   if (!isRestricted()) return null;
+  if (session.value) return <p class="limited-key muted small">Your role: {session.value.role}</p>;
   return (
     <p class="limited-key muted small">
       This key has limited access:{' '}

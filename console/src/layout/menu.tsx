@@ -3,7 +3,8 @@ import { useLocation } from 'wouter-preact';
 
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
-import { account } from '../session/account';
+import { accountName } from '../session/account';
+import { AccountChoice } from './account-choice';
 import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { NavLinks } from './nav-links';
@@ -27,10 +28,11 @@ export function Menu() {
         <Icon name="menu" />
         <span>More</span>
       </button>
-      <Dialog open={open.value} title={account.value?.name ?? 'More'} onClose={close}>
+      <Dialog open={open.value} title={accountName.value ?? 'More'} onClose={close}>
         <nav class="menu-links" aria-label="More pages">
           <NavLinks pages={MENU_PAGES} onFollow={close} />
         </nav>
+        <AccountChoice />
         <TestMode />
         <LimitedKey />
         <LimitMeter />

@@ -1,27 +1,24 @@
 import { Link, useLocation } from 'wouter-preact';
 
 import { Icon } from '../components/icon';
-import { may } from '../session/permissions';
-import { isCurrent, type PageLink } from './pages';
+import { isCurrent, isOffered, type PageLink } from './pages';
 
 export function NavLinks({ pages, onFollow }: { pages: readonly PageLink[]; onFollow?: () => void }) {
   const [location] = useLocation();
   return (
     <>
-      {pages
-        .filter(({ scope }) => may(scope))
-        .map((page) => (
-          <Link
-            key={page.path}
-            href={page.path}
-            class="nav-link"
-            aria-current={isCurrent(page, location) ? 'page' : undefined}
-            onClick={onFollow}
-          >
-            <Icon name={page.icon} />
-            <span>{page.title}</span>
-          </Link>
-        ))}
+      {pages.filter(isOffered).map((page) => (
+        <Link
+          key={page.path}
+          href={page.path}
+          class="nav-link"
+          aria-current={isCurrent(page, location) ? 'page' : undefined}
+          onClick={onFollow}
+        >
+          <Icon name={page.icon} />
+          <span>{page.title}</span>
+        </Link>
+      ))}
     </>
   );
 }

@@ -1,5 +1,7 @@
 import { Icon } from '../components/icon';
-import { account } from '../session/account';
+import { account, accountName } from '../session/account';
+import { session } from '../session/session';
+import { AccountChoice, hasChoice } from './account-choice';
 import { Brand } from './brand';
 import { CommandPaletteButton } from './command-palette';
 import { LimitedKey, TestMode } from './limited-key';
@@ -29,9 +31,10 @@ export function Rail() {
         <LiveMark />
         <LimitMeter />
         <ThemeSwitch />
+        <AccountChoice />
         <div class="rail-account">
           <span class="rail-account-name" dir="auto" title={account.value?.email}>
-            {account.value?.name}
+            {hasChoice() ? session.value?.person.name : accountName.value}
           </span>
           <button
             type="button"

@@ -1,8 +1,11 @@
 import { signal } from '@preact/signals';
+import { ApiError } from 'vnotes';
 
 import { Dialog } from '../components/dialog';
+import { toast } from '../components/toast';
 import { account } from '../session/account';
-import { signOut } from '../session/session';
+import { ask } from '../session/ask';
+import { session, signOut } from '../session/session';
 import { askedCode, exchange } from '../session/sign-in-link';
 import { discardItem } from '../uploads/uploads';
 import { uploads } from '../uploads/upload-list';
@@ -15,7 +18,20 @@ const unsent = () => uploads.value.filter(({ phase }) => phase !== 'sent' && pha
 /** Signing out empties what the browser keeps: it asks first when that is more than a copy. */
 export function askToSignOut(): void {
   if (unsent().length > 0) isAsking.value = true;
-  else signOut();
+  else void leave();
+}
+
+/** The session of a person ends in the service first: without a network nobody is signed out. */
+async function leave(): Promise<void> {
+  try {
+    if (session.value) await ask('DELETE', 'session');
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) {
+      toast('You are still signed in: the service cannot be reached.');
+      return;
+    }
+  }
+  signOut();
 }
 
 /** The questions before another account, or none, is signed in. */
@@ -23,7 +39,7 @@ export function SignOutDialogs() {
   const discard = async () => {
     await Promise.all(unsent().map(({ item }) => discardItem(item.id)));
     isAsking.value = false;
-    signOut();
+    await leave();
   };
   const stay = () => (isAsking.value = false);
   const stayHere = () => (askedCode.value = null);

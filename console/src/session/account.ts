@@ -1,7 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { ApiError, type VoiceNotes } from 'vnotes';
 
-import { client, currentKey } from './session';
+import { client, currentKey, scopes, session } from './session';
 
 /** The service cannot be reached: the pages say so, and offer to try again. */
 const RETRY_MS = 5000;
@@ -12,7 +12,11 @@ export type Account = Awaited<ReturnType<VoiceNotes['account']['get']>>;
 export const account = signal<Account | null>(null);
 
 /** What is kept on this device belongs to it. The half of the key that is no secret stands for an account it may not read. */
-export const accountId = computed(() => account.value?.id ?? (isUnreadable.value ? `key:${currentKey.value}` : null));
+export const accountId = computed(
+  () => session.value?.account_id ?? account.value?.id ?? (isUnreadable.value ? `key:${currentKey.value}` : null),
+);
+
+export const accountName = computed(() => account.value?.name ?? session.value?.account_name);
 
 const isUnreadable = signal(false);
 
@@ -22,7 +26,8 @@ export function followAccount(): void {
     const api = client.value;
     account.value = null;
     isUnreadable.value = false;
-    if (api) void load(api);
+    // The scopes of a session are known at once.
+    if (api && (!session.peek() || scopes.peek()?.includes('account:read'))) void load(api);
   });
 }
 

@@ -4,12 +4,12 @@ import { baseUrl, keyPair } from './session';
 const CREDENTIAL = 'openai-insecure-api-key.';
 
 /**
- * A WebSocket that takes audio while it is recorded. The key pair signs it in: with an access token the recording would be
+ * A WebSocket that takes audio while it is recorded. The key pair signs it in, or the cookie of a session: with an access token the recording would be
  * that of an end user.
  */
 export function openRealtime(parameters: URLSearchParams): WebSocket {
   const url = new URL(`v1/realtime?${parameters}`, baseUrl());
   url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:';
-  const { key, secret } = keyPair();
-  return new WebSocket(url, ['realtime', `${CREDENTIAL}${key}.${secret}`]);
+  const pair = keyPair();
+  return new WebSocket(url, ['realtime', ...(pair ? [`${CREDENTIAL}${pair.key}.${pair.secret}`] : [])]);
 }

@@ -1,11 +1,28 @@
 import { computed, signal } from '@preact/signals';
-import { type RateLimit, rateLimitOf, VoiceNotes } from 'vnotes';
+import { type RateLimit, rateLimitOf, type Session, VoiceNotes } from 'vnotes';
 
 import { navigate } from '../routing/hash-location';
-import { type Credentials, forgetCredentials, storeCredentials, watchStoredCredentials } from './stored-credentials';
+import {
+  type Credentials,
+  forgetCredentials,
+  storeCredentials,
+  storeSession,
+  watchStoredCredentials,
+} from './stored-credentials';
 
 /** Kept for the tab only: in memory, and lost with a reload unless the person asked to stay signed in. */
 const credentials = signal<Credentials | null>(null);
+
+/** Of the person who has signed in; null for a key. Its cookie goes with every request. */
+export const session = signal<Session | null>(null);
+
+/** What stands for the credentials: the key, or the session with the account for which it acts. */
+export const currentKey = computed(
+  () => credentials.value?.key ?? (session.value && `session:${session.value.id}:${session.value.account_id}`),
+);
+
+/** Whether the last one who signed in on this page did it with a key. */
+export let lastWasKey = false;
 
 /** What the last answer said of the account's bucket. */
 export const rateLimit = signal<RateLimit | null>(null);
@@ -22,19 +39,14 @@ export const signInReason = signal<string | null>(null);
 /** The API with the credentials of this tab; null while signed out. */
 export const client = computed(() => {
   const pair = credentials.value;
-  if (!pair) return null;
+  const key = currentKey.value;
+  if (!key) return null;
   const headers = { 'X-Upload-Source': 'console' };
-  return new VoiceNotes({ baseUrl: baseUrl(), ...pair, headers, onResponse: (response) => note(response, pair) });
+  return new VoiceNotes({ baseUrl: baseUrl(), ...pair, headers, onResponse: (response) => note(response, key) });
 });
 
-/** For what the client library does not do. @throws Error while signed out */
-export function keyPair(): Credentials {
-  if (!credentials.value) throw new Error('signed out');
-  return credentials.value;
-}
-
-/** The key that is in use, for a list of keys. */
-export const currentKey = computed(() => credentials.value?.key ?? null);
+/** For what the client library does not do; null in a session. */
+export const keyPair = (): Credentials | null => credentials.value;
 
 /** Whether a key, or the beginning of one, is that of a test account. */
 export const isTestKey = (key: string | null): boolean => key?.startsWith('vnk_test_') ?? false;
@@ -62,10 +74,20 @@ export function signIn(pair: Credentials, { remember = false, scopes: known = nu
   if (remember) storeCredentials(pair);
   signInReason.value = null;
   scopes.value = known;
+  lastWasKey = true;
   credentials.value = pair;
 }
 
-/** Forgets the credentials, here and in other tabs that took them from the storage. */
+/** The session of a person, whose cookie the browser has. */
+export function signInPerson(begun: Session): void {
+  storeSession();
+  signInReason.value = null;
+  scopes.value = begun.scopes;
+  lastWasKey = false;
+  session.value = begun;
+}
+
+/** Forgets the credentials, here and in other tabs that took them from the storage. A session has ended before. */
 export function signOut(): void {
   for (const callback of atSignOut) callback();
   forgetCredentials();
@@ -77,6 +99,7 @@ export function signOut(): void {
 /** Leaves the page as it is, so that the person is back there after they have signed in. */
 function leave(reason: string | null): void {
   credentials.value = null;
+  session.value = null;
   rateLimit.value = null;
   scopes.value = null;
   throttledUntil.value = 0;
@@ -84,15 +107,15 @@ function leave(reason: string | null): void {
 }
 
 watchStoredCredentials(() => {
-  if (credentials.value) leave('You signed out in another tab.');
+  if (currentKey.value) leave('You signed out in another tab.');
 });
 
 export function scopesOf(headers: Headers): string[] | null {
   return headers.get('x-service-scopes')?.split(', ') ?? null;
 }
 
-function note({ headers, status }: Response, pair: Credentials): void {
-  if (credentials.value !== pair) return;
+function note({ headers, status }: Response, key: string): void {
+  if (currentKey.value !== key) return;
   rateLimit.value = rateLimitOf(headers) ?? rateLimit.value;
   const held = scopesOf(headers);
   // The same again would draw every page anew.
@@ -100,5 +123,9 @@ function note({ headers, status }: Response, pair: Credentials): void {
   if (status === 429) throttledUntil.value = Date.now() + Number(headers.get('retry-after') ?? 0) * 1000;
   if (status !== 401) return;
   forgetCredentials();
-  leave('This key no longer works: it was revoked or has expired. Sign in with another key.');
+  leave(
+    session.value
+      ? 'Your session has ended.'
+      : 'This key no longer works: it was revoked or has expired. Sign in with another key.',
+  );
 }

@@ -1,14 +1,23 @@
 import { signal } from '@preact/signals';
-import { ApiError, VoiceNotes } from 'vnotes';
+import { ApiError, type Session, VoiceNotes } from 'vnotes';
 
 import { toast } from '../components/toast';
 import { startAt } from '../routing/hash-location';
-import { baseUrl, client, signIn, signInReason, signOut } from './session';
+import { ask } from './ask';
+import { baseUrl, client, session, signIn, signInPerson, signInReason, signOut } from './session';
+import { forgetCredentials, hasStoredSession } from './stored-credentials';
 
 /** The code of a link that was opened while somebody is signed in: nothing changes before they answer. */
 export const askedCode = signal<string | null>(null);
 
-/** Whether a code is exchanged now. */
+/** A link for a person, which a page asks about before it is used. */
+export interface PersonLink {
+  kind: 'link' | 'invitation';
+  token: string;
+}
+export const openedLink = signal<PersonLink | null>(null);
+
+/** Whether a code is exchanged, or a session asked for, now. */
 export const isExchanging = signal(false);
 
 /**
@@ -16,7 +25,15 @@ export const isExchanging = signal(false);
  * it is worth nothing in the history of the browser, which keeps the address although it is replaced at once.
  */
 export function takeLinkCode(): void {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code');
+  const named = new URLSearchParams(location.hash.slice(1));
+  for (const kind of ['link', 'invitation'] as const) {
+    const token = named.get(kind);
+    if (!token) continue;
+    startAt('/');
+    openedLink.value = { kind, token };
+    return;
+  }
+  const code = named.get('code');
   if (!code) return;
   startAt('/');
   if (client.peek()) askedCode.value = code;
@@ -28,12 +45,28 @@ export function watchLinkCode(): void {
   addEventListener('hashchange', takeLinkCode);
 }
 
+/** Goes on with the session of the browser, if there is one. */
+export async function resumeSession(): Promise<void> {
+  if (!hasStoredSession()) return;
+  isExchanging.value = true;
+  try {
+    signInPerson(await ask<Session>('GET', 'session'));
+  } catch (error) {
+    if (error instanceof ApiError) forgetCredentials();
+    signInReason.value =
+      error instanceof ApiError ? 'Your session has ended.' : 'The service cannot be reached. Reload the page.';
+  } finally {
+    isExchanging.value = false;
+  }
+}
+
 /** Whoever is signed in is signed out once the code was exchanged, and stays signed in when it was refused. */
 export async function exchange(code: string): Promise<void> {
   isExchanging.value = true;
   askedCode.value = null;
   try {
     const pair = await new VoiceNotes({ baseUrl: baseUrl() }).account.exchangeSignInCode(code);
+    if (session.peek()) await ask('DELETE', 'session');
     if (client.peek()) signOut();
     signIn({ key: pair.api_key, secret: pair.api_secret });
   } catch (error) {

@@ -6,6 +6,25 @@ export interface Credentials {
 /** Only there when the person asked to stay signed in. */
 const NAME = 'voice-notes.credentials';
 
+/** That a person has signed in: the cookie itself is for the service alone to read. */
+const SESSION = 'voice-notes.session';
+
+export function hasStoredSession(): boolean {
+  try {
+    return localStorage.getItem(SESSION) !== null;
+  } catch {
+    return true;
+  }
+}
+
+export function storeSession(): void {
+  try {
+    localStorage.setItem(SESSION, 'yes');
+  } catch {
+    // Without storage the service is asked each time.
+  }
+}
+
 export function storedCredentials(): Credentials | null {
   try {
     const pair = JSON.parse(localStorage.getItem(NAME) ?? 'null') as Partial<Credentials> | null;
@@ -27,6 +46,7 @@ export function storeCredentials(pair: Credentials): void {
 export function forgetCredentials(): void {
   try {
     localStorage.removeItem(NAME);
+    localStorage.removeItem(SESSION);
   } catch {
     // Without storage nothing was kept.
   }
@@ -35,6 +55,7 @@ export function forgetCredentials(): void {
 /** @param onForgotten another tab removed them */
 export function watchStoredCredentials(onForgotten: () => void): void {
   addEventListener('storage', ({ key, oldValue, newValue }) => {
-    if ((key === NAME || key === null) && newValue === null && (key === null || oldValue !== null)) onForgotten();
+    if ((key === NAME || key === SESSION || key === null) && newValue === null && (key === null || oldValue !== null))
+      onForgotten();
   });
 }

@@ -158,6 +158,7 @@ export async function signInByLink(page: Page, client: ApiClient): Promise<void>
     await exchanged;
   } else {
     await page.goto(`${client.url}/`);
+    await page.getByRole('button', { name: 'Use an API key' }).click();
     await page.getByLabel('API key').fill(client.credentials.key);
     await page.getByLabel('API secret').fill(client.credentials.secret);
     await page.getByRole('button', { name: 'Sign in' }).click();

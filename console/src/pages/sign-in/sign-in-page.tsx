@@ -1,7 +1,11 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
+import { lastWasKey } from '../../session/session';
+import { PersonForm } from './person-form';
 import { SignInForm } from './sign-in-form';
 import './sign-in.css';
 
@@ -10,7 +14,29 @@ const BARS = [8, 14, 30, 52, 38, 64, 88, 70, 46, 58, 34, 18, 10, 26, 60, 94, 76,
 
 export function SignInPage() {
   usePageTitle('Sign in');
-  useEffect(() => document.getElementById('key')?.focus(), []);
+  const withKey = useSignal(lastWasKey);
+  useEffect(() => document.getElementById(withKey.value ? 'key' : 'email')?.focus(), [withKey.value]);
+  return (
+    <SignInFrame>
+      <div class="sign-in-words">
+        <h1>Sign in</h1>
+        <p class="muted">
+          {withKey.value ? 'Use an API key of your account and its secret.' : 'Use your e-mail address and password.'}
+        </p>
+      </div>
+      {withKey.value ? <SignInForm /> : <PersonForm />}
+      <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
+        {withKey.value ? 'Use a password' : 'Use an API key'}
+      </button>
+      {!withKey.value && (
+        <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
+      )}
+    </SignInFrame>
+  );
+}
+
+/** What pages have that are seen before somebody has signed in. */
+export function SignInFrame({ children }: { children: ComponentChildren }) {
   return (
     <div class="sign-in">
       <div class="sign-in-picture" aria-hidden="true">
@@ -22,11 +48,7 @@ export function SignInPage() {
       </div>
       <main class="sign-in-main">
         <Brand />
-        <div class="sign-in-words">
-          <h1>Sign in</h1>
-          <p class="muted">Use an API key of your account and its secret.</p>
-        </div>
-        <SignInForm />
+        {children}
       </main>
     </div>
   );

@@ -1,0 +1,221 @@
+import { useSignal } from '@preact/signals';
+import { ApiError, type OpenedInvitation, type Session } from 'vnotes';
+
+import { Failed } from '../../components/failed';
+import { Field } from '../../components/field';
+import { Icon } from '../../components/icon';
+import { Loading } from '../../components/loading';
+import { fieldError, formError } from '../../forms/field-errors';
+import { FormError } from '../../forms/form-error';
+import { NewPassword } from '../../forms/new-password';
+import { useSubmit } from '../../forms/use-submit';
+import { formatDate } from '../../format/date';
+import { useAsync } from '../../hooks/use-async';
+import { switchTo } from '../../layout/account-choice';
+import { usePageTitle } from '../../layout/use-page-title';
+import { ask } from '../../session/ask';
+import { client, session, signInPerson, signOut } from '../../session/session';
+import { openedLink, type PersonLink } from '../../session/sign-in-link';
+import { SignInFrame } from '../sign-in/sign-in-page';
+
+/** A link for a person: nothing is used up before a button is pressed. */
+export default function LinkPage() {
+  const link = openedLink.value;
+  return (
+    <SignInFrame>
+      {link && (link.kind === 'link' ? <SignInLinkForm key={link.token} {...link} /> : <InvitationForm {...link} />)}
+    </SignInFrame>
+  );
+}
+
+const close = () => (openedLink.value = null);
+
+/** Whoever was signed in here is not any more. */
+function enter(begun: Session): void {
+  if (client.peek()) signOut();
+  signInPerson(begun);
+}
+
+function SignInLinkForm({ token }: PersonLink) {
+  usePageTitle('Sign in');
+  const begun = useSignal<Session | null>(null);
+  const { busy, error, run } = useSubmit();
+  const isUsed = error.value instanceof ApiError && error.value.status === 401;
+  const signIn = () => void run(async () => void (begun.value = await ask('POST', 'sessions', { link: token })));
+  if (begun.value) return <PasswordForm begun={begun.value} />;
+  return (
+    <>
+      <div class="sign-in-words">
+        <h1>Sign in with this link</h1>
+        <p class="muted">It works once.{client.value && ' You are signed out first.'}</p>
+      </div>
+      {isUsed ? (
+        <p class="notice is-bad" role="alert">
+          <Icon name="alert" />
+          <span>
+            <strong>This link was used or has expired.</strong> Ask an administrator of your account for another one.
+          </span>
+        </p>
+      ) : (
+        <>
+          <FormError error={error.value} />
+          <button type="button" class="button is-primary" disabled={busy.value} onClick={signIn}>
+            {busy.value ? 'Signing in…' : 'Sign in'}
+          </button>
+        </>
+      )}
+      <button type="button" class="button is-quiet" onClick={close}>
+        Cancel
+      </button>
+    </>
+  );
+}
+
+function PasswordForm({ begun }: { begun: Session }) {
+  const password = useSignal('');
+  const { busy, error, run } = useSubmit();
+  const finish = (changed: Session) => {
+    enter(changed);
+    close();
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => finish(await ask('PATCH', 'session/person', { password: password.value })));
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <div class="sign-in-words">
+        <h1>Set a password</h1>
+        <p class="muted" dir="auto">
+          For {begun.person.email}. You sign in with it from now on.
+        </p>
+      </div>
+      <FormError error={formError(error.value, ['password'])} />
+      <input
+        type="email"
+        class="visually-hidden"
+        tabIndex={-1}
+        aria-hidden="true"
+        autocomplete="username"
+        readOnly
+        value={begun.person.email}
+      />
+      <NewPassword
+        value={password.value}
+        error={fieldError(error.value, 'password')}
+        onInput={(text) => (password.value = text)}
+      />
+      <button type="submit" class="button is-primary" disabled={busy.value}>
+        {busy.value ? 'Saving…' : 'Set password'}
+      </button>
+      <button type="button" class="button is-quiet" onClick={() => finish(begun)}>
+        Not now
+      </button>
+    </form>
+  );
+}
+
+function InvitationForm({ token }: PersonLink) {
+  usePageTitle('Invitation');
+  const opened = useAsync(() => ask<OpenedInvitation>('POST', 'invitations/open', { link: token }), [token]);
+  const asOther = useSignal(false);
+  if (opened.error) {
+    return (
+      <>
+        <h1>This invitation cannot be used</h1>
+        {opened.error instanceof ApiError && opened.error.status === 404 ? (
+          <p>It was accepted or withdrawn, or has expired. Ask for another one.</p>
+        ) : (
+          <Failed error={opened.error} onRetry={opened.reload} />
+        )}
+        <button type="button" class="button is-quiet" onClick={close}>
+          Close
+        </button>
+      </>
+    );
+  }
+  if (!opened.value) return <Loading label="Opening the invitation…" />;
+  const { account_name, role, expires_at } = opened.value;
+  const isKnown = session.value !== null && !asOther.value;
+  return (
+    <>
+      <div class="sign-in-words">
+        <h1 dir="auto">Join {account_name}</h1>
+        <p class="muted">
+          You are invited as {role}, until {formatDate(expires_at)}.
+        </p>
+      </div>
+      {isKnown ? (
+        <JoinForm token={token} onOther={() => (asOther.value = true)} />
+      ) : (
+        <AcceptForm token={token} email={opened.value.email} />
+      )}
+    </>
+  );
+}
+
+function JoinForm({ token, onOther }: { token: string; onOther: () => void }) {
+  const { busy, error, run } = useSubmit();
+  const join = () =>
+    void run(async () => {
+      const { account_id } = await ask<{ account_id: string }>('POST', 'session/memberships', { link: token });
+      close();
+      await switchTo(account_id);
+    });
+  return (
+    <>
+      <FormError error={error.value} />
+      <button type="button" class="button is-primary" disabled={busy.value} onClick={join}>
+        Join as {session.value?.person.name}
+      </button>
+      <button type="button" class="button is-quiet" onClick={onOther}>
+        Join as somebody else
+      </button>
+    </>
+  );
+}
+
+function AcceptForm({ token, email }: { token: string; email: string }) {
+  const [name, password] = [useSignal(''), useSignal('')];
+  const { busy, error, run } = useSubmit();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      const body = { link: token, name: name.value.trim(), password: password.value };
+      enter(await ask('POST', 'invitations/accept', body));
+      close();
+    });
+  };
+  return (
+    <form class="form" onSubmit={submit}>
+      <FormError error={formError(error.value, ['name', 'password'])} />
+      <Field label="E-mail address">
+        <input type="email" autocomplete="username" readOnly value={email} />
+      </Field>
+      <Field label="Your name" error={fieldError(error.value, 'name')}>
+        <input
+          required
+          maxLength={100}
+          autocomplete="name"
+          dir="auto"
+          value={name.value}
+          onInput={(event: InputEvent) => (name.value = (event.currentTarget as HTMLInputElement).value)}
+        />
+      </Field>
+      <NewPassword
+        value={password.value}
+        error={fieldError(error.value, 'password')}
+        onInput={(text) => (password.value = text)}
+      />
+      <button type="submit" class="button is-primary" disabled={busy.value}>
+        {busy.value ? 'Joining…' : 'Join'}
+      </button>
+      <p class="muted small">
+        You have a password for another account already? Close this page, sign in, and open the link again.
+      </p>
+      <button type="button" class="button is-quiet" onClick={close}>
+        Cancel
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,210 @@
+import { useSignal } from '@preact/signals';
+import type { Session, SessionPage } from 'vnotes';
+
+import { Badge } from '../../components/badge';
+import { Failed } from '../../components/failed';
+import { Field } from '../../components/field';
+import { Loading } from '../../components/loading';
+import { toast } from '../../components/toast';
+import { fieldError, formError } from '../../forms/field-errors';
+import { FormError } from '../../forms/form-error';
+import { NewPassword } from '../../forms/new-password';
+import { useSubmit } from '../../forms/use-submit';
+import { formatAge, formatDate } from '../../format/date';
+import { useAsync } from '../../hooks/use-async';
+import { PageHeader } from '../../layout/page-header';
+import { ask } from '../../session/ask';
+import { session, signOut } from '../../session/session';
+import '../members/members.css';
+
+/** What people change of themselves, and where they have signed in. */
+export default function ProfilePage() {
+  const own = session.value;
+  const sessions = useAsync(() => ask<SessionPage>('GET', 'sessions?limit=50'), []);
+  if (!own) return null;
+  return (
+    <div class="stack">
+      <PageHeader title="Your sign-in" hint={`${own.person.email}, ${own.role} of ${own.account_name}`} />
+      <NameForm key={own.person.name} name={own.person.name} />
+      <PasswordForm own={own} onChanged={sessions.reload} />
+      <section class="card" aria-labelledby="sessions-title">
+        <header class="card-header">
+          <h2 id="sessions-title">Where you have signed in</h2>
+        </header>
+        {sessions.error ? (
+          <Failed error={sessions.error} onRetry={sessions.reload} />
+        ) : !sessions.value ? (
+          <Loading label="Loading sessions…" />
+        ) : (
+          <Sessions sessions={sessions.value.sessions} onEnded={sessions.reload} />
+        )}
+      </section>
+      <Accounts own={own} />
+    </div>
+  );
+}
+
+function NameForm({ name }: { name: string }) {
+  const next = useSignal(name);
+  const { busy, error, run } = useSubmit();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      session.value = await ask<Session>('PATCH', 'session/person', { name: next.value.trim() });
+      toast('Name saved.');
+    });
+  };
+  return (
+    <section class="card" aria-labelledby="name-title">
+      <header class="card-header">
+        <h2 id="name-title">Name</h2>
+      </header>
+      <form class="card-body form" onSubmit={submit}>
+        <Field label="Your name" error={fieldError(error.value, 'name')}>
+          <input
+            required
+            maxLength={100}
+            autocomplete="name"
+            dir="auto"
+            value={next.value}
+            onInput={(event: InputEvent) => (next.value = (event.currentTarget as HTMLInputElement).value)}
+          />
+        </Field>
+        <FormError error={formError(error.value, ['name'])} />
+        <div class="form-actions">
+          <button type="submit" class="button" disabled={busy.value}>
+            Save name
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function PasswordForm({ own, onChanged }: { own: Session; onChanged: () => void }) {
+  const [current, password] = [useSignal(''), useSignal('')];
+  const { busy, error, run } = useSubmit();
+  const needsCurrent = own.person.has_password && own.began_with !== 'link';
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(async () => {
+      const body = { password: password.value, ...(needsCurrent && { current_password: current.value }) };
+      session.value = await ask<Session>('PATCH', 'session/person', body);
+      [current.value, password.value] = ['', ''];
+      toast('Password changed. Everywhere else you are signed out.');
+      onChanged();
+    });
+  };
+  return (
+    <section class="card" aria-labelledby="password-title">
+      <header class="card-header">
+        <h2 id="password-title">Password</h2>
+      </header>
+      <form class="card-body form" onSubmit={submit}>
+        {needsCurrent && (
+          <Field label="Current password" error={fieldError(error.value, 'current_password')}>
+            <input
+              type="password"
+              autocomplete="current-password"
+              required
+              value={current.value}
+              onInput={(event: InputEvent) => (current.value = (event.currentTarget as HTMLInputElement).value)}
+            />
+          </Field>
+        )}
+        <NewPassword
+          label="New password"
+          value={password.value}
+          error={fieldError(error.value, 'password')}
+          onInput={(text) => (password.value = text)}
+        />
+        <FormError error={formError(error.value, ['current_password', 'password'])} />
+        <div class="form-actions">
+          <button type="submit" class="button" disabled={busy.value}>
+            {busy.value ? 'Saving…' : own.person.has_password ? 'Change password' : 'Set password'}
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function Sessions({ sessions, onEnded }: { sessions: SessionPage['sessions']; onEnded: () => void }) {
+  const { busy, error, run } = useSubmit();
+  const end = (id: string) =>
+    void run(async () => {
+      await ask('DELETE', `sessions/${id}`);
+      toast('Session ended.');
+      onEnded();
+    });
+  return (
+    <>
+      <FormError error={error.value} />
+      <ul class="people">
+        {sessions.map((one) => (
+          <li key={one.id}>
+            <span class="people-name">
+              <span>
+                {one.address ?? 'Unknown address'} {one.is_current && <Badge tone="accent">This one</Badge>}
+              </span>
+              <span class="muted small">{one.user_agent ?? 'Unknown browser'}</span>
+            </span>
+            <span class="muted small" title={formatDate(one.created_at)}>
+              By {one.began_with}, seen {formatAge(one.last_seen_at)}
+            </span>
+            {!one.is_current && (
+              <button
+                type="button"
+                class="button"
+                disabled={busy.value}
+                aria-label={`End the session of ${formatDate(one.created_at)}`}
+                onClick={() => end(one.id)}
+              >
+                End
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Accounts({ own }: { own: Session }) {
+  const { busy, error, run } = useSubmit();
+  const leaving = useSignal<string | null>(null);
+  const leave = ({ id, account_id }: Session['memberships'][number]) =>
+    void run(async () => {
+      leaving.value = null;
+      await ask('DELETE', `session/memberships/${id}`);
+      if (account_id === own.account_id) return signOut();
+      session.value = await ask<Session>('GET', 'session');
+    });
+  return (
+    <section class="card" aria-labelledby="accounts-title">
+      <header class="card-header">
+        <h2 id="accounts-title">Your accounts</h2>
+      </header>
+      <FormError error={error.value} />
+      <ul class="people">
+        {own.memberships.map((membership) => (
+          <li key={membership.id}>
+            <span class="people-name" dir="auto">
+              {membership.account_name}
+              <span class="muted small">{membership.role}</span>
+            </span>
+            <button
+              type="button"
+              class={leaving.value === membership.id ? 'button is-danger' : 'button'}
+              disabled={busy.value}
+              aria-label={`${leaving.value === membership.id ? 'Leave now' : 'Leave'} ${membership.account_name}`}
+              onClick={() => (leaving.value === membership.id ? leave(membership) : (leaving.value = membership.id))}
+            >
+              {leaving.value === membership.id ? 'Leave now' : 'Leave'}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
