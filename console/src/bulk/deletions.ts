@@ -1,10 +1,10 @@
 import { effect, signal, untracked } from '@preact/signals';
 import { ApiError, type VoiceNotes } from 'vnotes';
 
-import { describeError } from '../components/describe-error';
 import { toast } from '../components/toast';
 import { client, currentKey, onSignOut } from '../session/session';
-import { runMany } from './bulk-task';
+import { reasonsOf } from './bulk-outcome';
+import { ONCE, runMany } from './bulk-task';
 
 /** Recordings that are being deleted, or will be when the time for an undo is over. Lists leave them out. */
 export const deletedIds = signal<ReadonlySet<string>>(new Set());
@@ -14,9 +14,6 @@ const pending = new Set<() => void>();
 
 /** Survives a reload of the tab: what was announced is still going to happen, and can still be undone. */
 const NAME = 'voice-notes.deletions';
-
-/** A 429 says how long to wait, and a free account has few requests a minute. */
-const UNTIL_ACCEPTED = { maxRetries: 30 };
 
 /**
  * Deletes after the time for an undo. Nothing was sent before: a tab that is closed meanwhile leaves the recordings
@@ -88,30 +85,36 @@ onSignOut(() => {
 });
 
 async function deleteNow(api: VoiceNotes, ids: readonly string[], titles: readonly string[]): Promise<void> {
-  const { failed, error } = await runMany('Deleting', ids, (id) => deleteOne(api, id));
-  if (failed.length === 0) return;
-  show(failed);
-  const again = () => deleteWithUndo(failed, titlesOf(failed, ids, titles));
+  const { done, failed, left } = await runMany('Deleting', ids, (id) => deleteOne(api, id));
+  const rest = [...failed.map(({ item }) => item), ...left];
+  if (rest.length === 0) return;
+  show(rest);
+  const again = () => deleteWithUndo(rest, titlesOf(rest, ids, titles));
+  if (failed.length === 0) {
+    const text = `Stopped: ${done.length} of ${ids.length} recordings deleted.`;
+    return void toast(text, { action: { label: 'Continue', run: again } });
+  }
   const what =
     failed.length === ids.length ? named(ids.length, titles) : `${failed.length} of ${ids.length} recordings`;
-  const { title, hint } = describeError(error);
-  toast(`Could not delete ${what}. ${title}: ${hint}`, { tone: 'bad', action: { label: 'Try again', run: again } });
+  toast(`Could not delete ${what}. ${reasonsOf(failed)}`, { tone: 'bad', action: { label: 'Try again', run: again } });
 }
 
 async function deleteOne(api: VoiceNotes, id: string): Promise<void> {
   try {
-    await api.recordings.delete(id, UNTIL_ACCEPTED);
+    await api.recordings.delete(id, ONCE);
   } catch (error) {
     // Somebody else was quicker.
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
 }
 
-const titlesOf = (some: readonly string[], ids: readonly string[], titles: readonly string[]): string[] =>
-  some.map((id) => titles[ids.indexOf(id)] ?? '');
+function titlesOf(some: readonly string[], ids: readonly string[], titles: readonly string[]): string[] {
+  const titleOf = new Map(ids.map((id, i) => [id, titles[i]]));
+  return some.map((id) => titleOf.get(id) ?? '');
+}
 
 const named = (count: number, titles: readonly string[]): string =>
-  count === 1 ? `“${titles[0]}”` : `${count} recordings`;
+  count === 1 ? `“${titles[0]}”` : `${count.toLocaleString('en')} recordings`;
 
 function hide(ids: readonly string[]): void {
   deletedIds.value = new Set([...deletedIds.value, ...ids]);

@@ -66,6 +66,9 @@ export function isFiltered({ q, status, from, to, user, tags }: ListQuery): bool
   return hasWords(q) || [status, from, to, user].some((text) => text !== '') || tags.length > 0;
 }
 
+/** Tells one list from another, whatever the page. */
+export const filterOf = (query: ListQuery): string => writeQuery({ ...query, page: 0 }).toString();
+
 /** What the service is asked for. */
 export function requestOf(query: ListQuery): RecordingsQuery {
   const isSearch = hasWords(query.q);

@@ -24,11 +24,20 @@ export function NoRecordings({ isFiltered, isBeyond, onChange }: NoRecordingsPro
   );
 }
 
+/** Those of this page go; others take their place. */
+export function BeingDeleted() {
+  return (
+    <div class="card">
+      <Empty title="Deleting recordings…" hint="The others are listed once these are gone." />
+    </div>
+  );
+}
+
 function Beyond({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
   return (
     <Empty
       title="This page is empty"
-      hint="Its recordings have been deleted."
+      hint="Its recordings were deleted, or do not match any more."
       action={
         <button type="button" class="button" onClick={() => onChange({ page: 0 })}>
           Go to the first page

@@ -5,7 +5,7 @@ import { may } from '../../session/permissions';
 import type { ListQuery } from './list-query';
 import { RecordingRow } from './recording-row';
 import { RowKeys, SelectionKeys } from './row-keys';
-import type { Selection } from './use-selection';
+import type { Selection } from './selection/use-selection';
 
 interface RecordingListProps {
   recordings: readonly Recording[];

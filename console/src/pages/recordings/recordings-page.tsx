@@ -5,14 +5,14 @@ import { Failed } from '../../components/failed';
 import { Pager } from '../../components/pager/pager';
 import { Filters } from './filters/filters';
 import { ListActions } from './list-actions';
-import { isExact, isFiltered, type ListQuery, PAGE_SIZE, readQuery, writeQuery } from './list-query';
+import { filterOf, isExact, isFiltered, type ListQuery, PAGE_SIZE, readQuery, writeQuery } from './list-query';
 import { ListSkeleton } from './list-skeleton';
-import { NoRecordings } from './no-recordings';
+import { BeingDeleted, NoRecordings } from './no-recordings';
 import { RecordingList } from './recording-list';
 import { SearchBox } from './search/search-box';
-import { SelectionBar } from './selection-bar';
+import { SelectionBar } from './selection/selection-bar';
+import { useSelection } from './selection/use-selection';
 import { type Recordings, useRecordings } from './use-recordings';
-import { useSelection } from './use-selection';
 import { PageHeader } from '../../layout/page-header';
 import { may } from '../../session/permissions';
 import './recordings.css';
@@ -47,7 +47,7 @@ interface ResultsProps {
 function Results({ query, recordings, onChange }: ResultsProps) {
   const { page, query: answered, error, loading, reload } = recordings;
   const shown = page?.recordings.filter(({ id }) => !deletedIds.value.has(id)) ?? [];
-  const selection = useSelection(shown);
+  const selection = useSelection(shown, filterOf(answered));
   if (error !== undefined) {
     return (
       <div class="card">
@@ -59,6 +59,7 @@ function Results({ query, recordings, onChange }: ResultsProps) {
   const total = Math.max(0, page.total - (page.recordings.length - shown.length));
   if (shown.length === 0) {
     const isBeyond = total > 0 && answered.page > 0;
+    if (total > 0 && page.recordings.length > 0) return <BeingDeleted />;
     return <NoRecordings isFiltered={isFiltered(answered)} isBeyond={isBeyond} onChange={onChange} />;
   }
   return (
@@ -67,6 +68,7 @@ function Results({ query, recordings, onChange }: ResultsProps) {
         query={answered}
         total={total}
         page={page}
+        shown={shown}
         selection={selection}
         onChange={onChange}
         reload={reload}

@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import type { Recording } from 'vnotes';
 
 import { useShortcut } from '../../hooks/use-shortcut';
-import type { Selection } from './use-selection';
+import type { Selection } from './selection/use-selection';
 
 type ListRef = RefObject<HTMLUListElement | null>;
 

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { ApiError } from 'vnotes';
+import { ApiError, type TranscribeAgainFields } from 'vnotes';
 
 import { describeError } from '../../../components/describe-error';
 import { Dialog } from '../../../components/dialog';
@@ -61,7 +61,7 @@ function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
 
 const NAMES = new Set(['language', 'languages', 'vocabulary', 'engine', 'speakers']);
 
-function AgainFields({ error }: { error: unknown }) {
+export function AgainFields({ error }: { error: unknown }) {
   const field = error instanceof ApiError ? String(error.details.field) : '';
   const errorOf = (name: string) => (field === name ? (error as ApiError).message : undefined);
   return (
@@ -116,7 +116,7 @@ export function RefusalNotice({ error }: { error: unknown }) {
 }
 
 /** What is empty is left out: the service takes what it had before. */
-function fieldsOf(form: FormData): Parameters<Note['transcribeAgain']>[0] {
+export function fieldsOf(form: FormData): TranscribeAgainFields {
   const [language, engine] = [textOf(form, 'language').toLowerCase(), textOf(form, 'engine')];
   const speakers = textOf(form, 'speakers');
   const terms = textOf(form, 'vocabulary').split(/[\n,]/);

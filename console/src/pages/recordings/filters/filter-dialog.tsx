@@ -2,10 +2,9 @@ import { useSignal } from '@preact/signals';
 
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
-import { type ListQuery, tagOf } from '../list-query';
+import type { ListQuery } from '../list-query';
 import { seenLabels } from '../seen-labels';
-
-const MAX_SUGGESTED = 12;
+import { readTags, TagsField, wrongTag } from '../tags-field';
 
 interface FilterDialogProps {
   open: boolean;
@@ -16,20 +15,16 @@ interface FilterDialogProps {
 
 /** The filters that are used less often than the status. */
 export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProps) {
-  const tags = useSignal(textOf(query.tags));
   const error = useSignal<{ field: 'to' | 'tags'; text: string } | null>(null);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string) => (form.get(name) as string).trim();
-    const lines = text('tags')
-      .split('\n')
-      .filter((line) => line.trim() !== '');
-    const wrong = lines.find((line) => !tagOf(line));
+    const { tags, wrong } = readTags(text('tags'));
     const [from, to] = [text('from'), text('to')];
     if (from && to && from > to) error.value = { field: 'to', text: 'The end date is before the start date.' };
-    else if (wrong) error.value = { field: 'tags', text: `Write a tag as key=value, not “${wrong}”.` };
-    else onApply({ from, to, user: text('user'), tags: lines.map((line) => tagOf(line) as [string, string]) });
+    else if (wrong) error.value = { field: 'tags', text: wrongTag(wrong) };
+    else onApply({ from, to, user: text('user'), tags });
   };
   const errorOf = (field: string) => (error.value?.field === field ? error.value.text : undefined);
   return (
@@ -51,20 +46,11 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
             <option key={user} value={user} />
           ))}
         </datalist>
-        <Field
-          label="Tags"
+        <TagsField
           hint="One per line, such as ticket=T-1042. Recordings must have all of them."
           error={errorOf('tags')}
-        >
-          <textarea
-            name="tags"
-            rows={3}
-            dir="auto"
-            value={tags.value}
-            onInput={(event) => (tags.value = event.currentTarget.value)}
-          />
-        </Field>
-        <TagSuggestions text={tags.value} onChange={(text) => (tags.value = text)} />
+          tags={query.tags}
+        />
         <div class="form-actions">
           <button
             type="button"
@@ -82,30 +68,6 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
   );
 }
 
-/** Tags that occur, but for those that are asked for. A key has one value only. */
-function TagSuggestions({ text, onChange }: { text: string; onChange: (text: string) => void }) {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const suggested = [...seenLabels().tags].toReversed().filter((tag) => !lines.includes(tag));
-  if (suggested.length === 0) return null;
-  const add = (tag: string, key: string) =>
-    onChange([...lines.filter((line) => tagOf(line)?.[0] !== key), tag].join('\n'));
-  return (
-    <ul class="tag-suggestions" aria-label="Suggested tags">
-      {suggested.slice(0, MAX_SUGGESTED).map((tag) => {
-        const [key, value] = tagOf(tag) ?? [tag, ''];
-        return (
-          <li key={tag}>
-            <button type="button" class="row-tag" onClick={() => add(tag, key)}>
-              <bdi class="muted">{key}</bdi>
-              <bdi>{value}</bdi>
-            </button>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
 function DayFields({ query, error }: { query: ListQuery; error: string | undefined }) {
   return (
     <div class="day-fields">
@@ -118,5 +80,3 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
     </div>
   );
 }
-
-const textOf = (tags: ListQuery['tags']): string => tags.map(([key, value]) => `${key}=${value}`).join('\n');

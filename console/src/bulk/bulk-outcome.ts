@@ -1,0 +1,48 @@
+import { describeError } from '../components/describe-error';
+import { toast } from '../components/toast';
+import type { BulkOutcome } from './bulk-task';
+
+interface Words<T> {
+  /** When all went well. */
+  success: string;
+  /** After `3 of 5 recordings could not be`, and after `2 of 5 recordings`: `tagged`. */
+  participle: string;
+  /** What did not fit, beside what failed: `2 have no transcript.` */
+  note?: string;
+  /** The same for those that failed or were not begun. */
+  again: (items: T[]) => void;
+}
+
+/** Tells how it went: what failed, why, and what was not begun. */
+export function tellOutcome<T>(
+  { done, failed, left }: BulkOutcome<T>,
+  { success, participle, note, again }: Words<T>,
+): void {
+  const more = note ? ` ${note}` : '';
+  if (failed.length === 0 && left.length === 0) return void toast(success + more);
+  const all = done.length + failed.length + left.length;
+  const sentences = [
+    ...(left.length > 0 ? [`Stopped: ${counted(done.length, all)} ${participle}.`] : []),
+    ...(failed.length > 0 ? [`${counted(failed.length, all)} could not be ${participle}. ${reasonsOf(failed)}`] : []),
+  ];
+  const rest = [...failed.map(({ item }) => item), ...left];
+  toast(sentences.join(' ') + more, {
+    tone: failed.length > 0 ? 'bad' : 'neutral',
+    action: { label: left.length > 0 ? 'Continue' : 'Try again', run: () => again(rest) },
+  });
+}
+
+const counted = (some: number, all: number): string =>
+  all === 1 ? 'The recording' : `${some.toLocaleString('en')} of ${all.toLocaleString('en')} recordings`;
+
+/** `Not possible right now: It is on hold.`; with how many, when they differ. */
+export function reasonsOf(failed: BulkOutcome<unknown>['failed']): string {
+  const reasons = new Map<string, { hint: string; count: number }>();
+  for (const { error } of failed) {
+    const { title, hint } = describeError(error);
+    reasons.set(title, { hint, count: (reasons.get(title)?.count ?? 0) + 1 });
+  }
+  return [...reasons]
+    .map(([title, { hint, count }]) => `${title}${reasons.size > 1 ? ` (${count})` : ''}: ${hint}`)
+    .join(' ');
+}

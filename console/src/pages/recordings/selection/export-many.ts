@@ -1,0 +1,55 @@
+import type { Recording } from 'vnotes';
+
+import { tellOutcome } from '../../../bulk/bulk-outcome';
+import { ONCE, runMany } from '../../../bulk/bulk-task';
+import { api } from '../../../session/api';
+import { filenameOf } from '../../recording/text/filenames';
+import { uniqueNames } from './unique-names';
+import { MAX_ENTRIES, type ZipEntry, zipOf } from './zip';
+
+export const FORMATS = [
+  { format: 'text', extension: 'txt', label: 'Text' },
+  { format: 'paragraphs', extension: 'txt', label: 'Text in paragraphs' },
+  { format: 'srt', extension: 'srt', label: 'Subtitles (.srt)' },
+  { format: 'vtt', extension: 'vtt', label: 'Web subtitles (.vtt)' },
+] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Saves the transcripts as files of one archive, in the order of the list, and tells how it went. */
+export async function exportMany(recordings: readonly Recording[], format: Format): Promise<void> {
+  const { recordings: resource } = api();
+  const texts = new Map<string, string>();
+  const outcome = await runMany('Exporting', recordings.slice(0, MAX_ENTRIES), async ({ id }) => {
+    texts.set(id, await resource.export(id, format.format, ONCE));
+  });
+  const nameOf = uniqueNames();
+  const files = recordings.flatMap((recording): ZipEntry[] => {
+    const text = texts.get(recording.id);
+    if (text === undefined) return [];
+    return [{ name: nameOf(filenameOf(recording, format.extension)), bytes: new TextEncoder().encode(text) }];
+  });
+  if (files.length > 0) save(files);
+  tellOutcome(
+    { ...outcome, left: [...outcome.left, ...recordings.slice(MAX_ENTRIES)] },
+    {
+      success:
+        files.length === 1 ? 'Exported the recording.' : `Exported ${files.length.toLocaleString('en')} recordings.`,
+      participle: 'exported',
+      again: (rest) => void exportMany(rest, format),
+    },
+  );
+}
+
+/** Without an archive for one. */
+function save(files: readonly ZipEntry[]): void {
+  const [first, ...others] = files as [ZipEntry, ...ZipEntry[]];
+  const now = new Date();
+  const blob = others.length === 0 ? new Blob([first.bytes], { type: 'text/plain' }) : zipOf(files, now);
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = others.length === 0 ? first.name : `recordings-${now.toISOString().slice(0, 10)}.zip`;
+  link.click();
+  // The browser reads the URL after this turn.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
