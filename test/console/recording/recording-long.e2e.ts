@@ -109,6 +109,7 @@ describe('a recording of two hours', () => {
     await page.getByRole('searchbox', { name: 'Search this transcript' }).fill('needle');
     await page.getByText('1 of 1').waitFor();
     await page.locator('.word.is-hit').waitFor();
+    await restingPlace(page);
     await page.locator('.word.is-hit').click();
     const interaction = await slowest(page);
     if (process.env.SHOW_SIZES) console.log({ opened, playing, interaction });
@@ -121,6 +122,7 @@ describe('a recording of two hours', () => {
     await page.keyboard.press('/');
     await page.getByRole('searchbox', { name: 'Search this transcript' }).fill('needle');
     await page.locator('.word.is-hit').hover();
+    await restingPlace(page);
     // As a hand does it: a pause between the clicks.
     for (const clickCount of [1, 2]) {
       await page.mouse.down({ clickCount });

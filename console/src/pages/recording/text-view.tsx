@@ -77,7 +77,12 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
           />
         )}
       </div>
-      <PlayerKeys playback={playback} reading={isReading ? reading : null} onFind={find} />
+      <PlayerKeys
+        playback={playback}
+        reading={isReading ? reading : null}
+        onFind={find}
+        onCorrect={may('recordings:write') ? () => editing.open() : undefined}
+      />
       {isFinding.value && isReading && <FindBar reading={reading} found={hit.peek()} onClose={closeFinding} />}
       {isReading && <DraftNotice draft={editing.draft} onContinue={() => editing.open()} />}
       <article class="card note-text" aria-label="Transcript and tools">

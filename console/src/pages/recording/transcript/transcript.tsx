@@ -31,10 +31,12 @@ export function Transcript({ reading, naming, language, onCorrect }: TranscriptP
     return reading.playback.onTime((time) => reading.at(time));
   }, [reading]);
   const play = (event: MouseEvent) => {
+    // The second click of two begins to correct.
+    if (onCorrect && event.detail > 1) return;
     const word = reading.layer.numberOf(event.target);
     // The keys of the player stay at hand: a click is no way into the text.
     if (document.activeElement instanceof HTMLElement && reading.layer.hasFocus) document.activeElement.blur();
-    if (event.detail === 1) wasPlaying.current = reading.playback.playing.peek();
+    wasPlaying.current = reading.playback.playing.peek();
     if (word !== null && document.getSelection()?.isCollapsed !== false) reading.playFrom(word);
   };
   const correct = (event: MouseEvent) => {
@@ -62,7 +64,7 @@ export function Transcript({ reading, naming, language, onCorrect }: TranscriptP
         {reading.blocks.map((block, index) => (
           <Paragraph key={block.first} block={block} index={index} reading={reading} naming={naming} />
         ))}
-        <WordTip tipped={tipped} />
+        <WordTip tipped={tipped} isEditable={onCorrect !== undefined} />
       </div>
       <p id="transcript-keys" class="transcript-keys">
         Use the arrow keys to move between words, Enter to play from a word, and U for the next unsure word.

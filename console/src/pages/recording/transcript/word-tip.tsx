@@ -12,8 +12,14 @@ export interface Tipped {
   top: number;
 }
 
-/** How sure the engine is of a word, and when it is spoken. */
-export function WordTip({ tipped }: { tipped: ReadonlySignal<Tipped | null> }) {
+interface WordTipProps {
+  tipped: ReadonlySignal<Tipped | null>;
+  /** Whether the person may correct it. */
+  isEditable: boolean;
+}
+
+/** How sure the engine is of a word, when it is spoken, and how it is corrected. */
+export function WordTip({ tipped, isEditable }: WordTipProps) {
   const shown = tipped.value;
   return (
     <div
@@ -24,6 +30,7 @@ export function WordTip({ tipped }: { tipped: ReadonlySignal<Tipped | null> }) {
       style={shown ? { left: `${shown.left}px`, top: `${shown.top}px` } : {}}
     >
       {shown && tipText(shown.word)}
+      {shown && isEditable && <span class="word-tip-more"> · Double click to correct</span>}
     </div>
   );
 }
