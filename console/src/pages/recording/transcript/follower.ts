@@ -53,6 +53,8 @@ export class Follower {
 
   dispose(): void {
     this.ended.abort();
+    // A scroll that is under way would go on below what is shown next.
+    if (Date.now() < this.scrollingUntil) scrollTo({ top: scrollY, behavior: 'instant' });
   }
 }
 
