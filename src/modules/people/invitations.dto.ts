@@ -33,17 +33,13 @@ export class InvitationLinkDto {
 }
 
 export class AcceptInvitationDto extends InvitationLinkDto {
-  /**
-   * Name of the person.
-   * @example Ada Byron
-   */
+  /** Name of the person. */
+  @ApiProperty({ example: 'Ada Byron' })
   @IsText(1, 100)
   name: string;
 
-  /**
-   * Password with which the person signs in from now on.
-   * @example three blue kites over Oslo
-   */
+  /** Password with which the person signs in from now on. */
+  @ApiProperty({ example: 'three blue kites over Oslo' })
   @IsText(12, MAX_PASSWORD)
   password: string;
 }
