@@ -29,7 +29,12 @@ describe('all recordings that match in the console', () => {
   const total = async (filter: string) =>
     (await account.get(`/v1/recordings?${filter}`).expect(200)).body.total as number;
 
+  /** What was selected of the list before it would be selected no more. */
+  const isListed = (page: Page, count: number) =>
+    page.getByText(`${count} recordings`, { exact: true }).first().waitFor();
+
   async function selectAll(page: Page, count: number): Promise<void> {
+    await isListed(page, count);
     await page.getByLabel('Select all on this page').check();
     await page.getByText('All 50 on this page are selected.').waitFor();
     await button(page, `Select all ${count} recordings`).click();
@@ -74,6 +79,7 @@ describe('all recordings that match in the console', () => {
       if (changes > 2) await isOpen;
       return changes === 4 ? refuse(route, 409, ON_HOLD) : route.continue();
     });
+    await isListed(page, 10);
     await page.getByLabel('Select all on this page').check();
     await tag(page, 'ticket=T-9');
     await page.getByText('Tagging 2 of 10').waitFor();
