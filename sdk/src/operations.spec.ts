@@ -77,6 +77,7 @@ const OF_OTHERS = [
   'PATCH /v1/session',
   'DELETE /v1/session',
   'PATCH /v1/session/person',
+  'GET /v1/sign-in-providers',
   'GET /v1/account/audit-log',
   'POST /v1/session/memberships',
   'DELETE /v1/session/memberships/{membership_id}',

@@ -4,6 +4,10 @@ import type { Request } from 'express';
 /** Browsers take a `__Host-` cookie only with Secure, Path=/ and no Domain: no other host can set it. */
 const COOKIE = '__Host-vnotes-session';
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
+/** A sign-in at an OpenID provider, from which the browser comes back with Lax cookies only. */
+const KEPT_SIGN_IN = '__Host-vnotes-sign-in';
+const KEPT_SIGN_IN_ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
+const KEPT_SIGN_IN_SECONDS = 600;
 
 /** The value of the header `Set-Cookie`. */
 export function sessionCookie(token: string, expiresAt: Date): string {
@@ -14,13 +18,21 @@ export function sessionCookie(token: string, expiresAt: Date): string {
 /** Makes the browser forget the session. */
 export const NO_SESSION_COOKIE = `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`;
 
+export const keptSignInCookie = (value: string): string =>
+  `${KEPT_SIGN_IN}=${value}; Max-Age=${KEPT_SIGN_IN_SECONDS}; ${KEPT_SIGN_IN_ATTRIBUTES}`;
+export const NO_KEPT_SIGN_IN = `${KEPT_SIGN_IN}=; Max-Age=0; ${KEPT_SIGN_IN_ATTRIBUTES}`;
+
 /** The token of the session, of which nothing is checked; null without one. */
-export function sessionTokenOf({ cookie = '' }: IncomingHttpHeaders): string | null {
+export const sessionTokenOf = (headers: IncomingHttpHeaders): string | null => cookieOf(headers, COOKIE);
+/** What the browser has kept while it was at an OpenID provider, of which nothing is checked. */
+export const keptSignInOf = (headers: IncomingHttpHeaders): string | null => cookieOf(headers, KEPT_SIGN_IN);
+
+function cookieOf({ cookie = '' }: IncomingHttpHeaders, name: string): string | null {
   const found = cookie
     .split(';')
     .map((pair) => pair.trim())
-    .find((pair) => pair.startsWith(`${COOKIE}=`));
-  return found === undefined ? null : found.slice(COOKIE.length + 1);
+    .find((pair) => pair.startsWith(`${name}=`));
+  return found === undefined ? null : found.slice(name.length + 1);
 }
 
 /**

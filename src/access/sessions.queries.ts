@@ -29,14 +29,18 @@ export async function selectSessionAccess(
   return row ?? null;
 }
 
-/** Those of the sessions that are valid and act for an active account, with the account. */
+/**
+ * Those of the sessions that are valid and act for an active account, with the account. Sessions of OpenID providers are
+ * left out while no request has had them confirmed for a minute.
+ */
 export async function selectLiveSessions(
   runner: SqlRunner,
   sessionIds: readonly string[],
 ): Promise<{ id: string; accountId: string }[]> {
   return await runner.prepared(
     `SELECT s.id, s.account_id AS "accountId" FROM sessions s JOIN accounts a ON a.id = s.account_id
-     WHERE s.id = ANY ($1) AND a.status = 'active' AND ${isLiveSession('s')}`,
+     WHERE s.id = ANY ($1) AND a.status = 'active' AND ${isLiveSession('s')}
+       AND (s.checked_at IS NULL OR s.checked_at > now() - interval '1 minute')`,
     [sessionIds],
   );
 }

@@ -43,6 +43,7 @@ const SESSION: SessionCredential = {
   lastSeenAt: new Date(),
   expiresAt: EXPIRY,
   version: 7,
+  isDue: false,
 };
 
 describe('AuthenticatorService', () => {

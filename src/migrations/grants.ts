@@ -32,6 +32,7 @@ const CORE: Grants = {
   access_token_voids: { api: ALL },
   token_issuers: { api: ALL },
   people: { api: ALL },
+  identities: { api: ALL },
   memberships: { api: ALL },
   sessions: { api: ALL },
   sign_in_links: { api: ALL },

@@ -20,6 +20,7 @@ import { Shares1795601200000 } from './0018-shares.js';
 import { People1795601300000 } from './0019-people.js';
 import { AuditLog1795601400000 } from './0020-audit-log.js';
 import { MakersOfLinks1795601450000 } from './0021-makers-of-links.js';
+import { Identities1795601600000 } from './0022-identities.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -42,6 +43,7 @@ const CORE: Migration[] = [
   People1795601300000,
   AuditLog1795601400000,
   MakersOfLinks1795601450000,
+  Identities1795601600000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

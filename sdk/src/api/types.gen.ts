@@ -632,6 +632,10 @@ export type PersonView = {
 export type SessionView = {
     id: string;
     /**
+     * Only of a session that began with an OpenID provider: its name.
+     */
+    provider?: string;
+    /**
      * The account for which the session acts.
      */
     account_id: string;
@@ -647,7 +651,7 @@ export type SessionView = {
     /**
      * With a link, the session acts for one account alone.
      */
-    began_with: 'password' | 'link';
+    began_with: 'password' | 'link' | 'provider';
     /**
      * The accounts of the person, by their names.
      */
@@ -674,7 +678,7 @@ export type SessionListItem = {
     /**
      * With a link, the session acts for one account alone.
      */
-    began_with: 'password' | 'link';
+    began_with: 'password' | 'link' | 'provider';
     /**
      * Address from which the person signed in.
      */
@@ -920,6 +924,16 @@ export type AcceptInvitationDto = {
      * Password with which the person signs in from now on.
      */
     password: string;
+};
+
+export type SignInProviderView = {
+    name: string;
+    title: string;
+    path: string;
+};
+
+export type SignInProvidersView = {
+    providers: Array<SignInProviderView>;
 };
 
 export type SubresourceUrisView = {
@@ -4989,6 +5003,51 @@ export type InviteesAcceptResponses = {
 };
 
 export type InviteesAcceptResponse = InviteesAcceptResponses[keyof InviteesAcceptResponses];
+
+export type SignInProvidersListData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/sign-in-providers';
+};
+
+export type SignInProvidersListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SignInProvidersListError = SignInProvidersListErrors[keyof SignInProvidersListErrors];
+
+export type SignInProvidersListResponses = {
+    /**
+     * OK
+     */
+    200: SignInProvidersView;
+};
+
+export type SignInProvidersListResponse = SignInProvidersListResponses[keyof SignInProvidersListResponses];
 
 export type RecordingsListData = {
     body?: never;

@@ -7,6 +7,12 @@ import { MembersController } from './members.controller.js';
 import { MembersService } from './members.service.js';
 import { MembershipsController } from './memberships.controller.js';
 import { Membership } from './membership.entity.js';
+import { Identity } from './oidc/identity.entity.js';
+import { MembersOfProvidersService } from './oidc/members-of-providers.service.js';
+import { OidcClientService } from './oidc/oidc-client.service.js';
+import { OidcController, SignInProvidersController } from './oidc/oidc.controller.js';
+import { OidcSignInsService } from './oidc/oidc-sign-ins.service.js';
+import { SessionConfirmationsService } from './oidc/session-confirmations.service.js';
 import { PasswordsService } from './passwords.service.js';
 import { PeopleService } from './people.service.js';
 import { Person } from './person.entity.js';
@@ -20,7 +26,7 @@ import { SignInLinksService } from './sign-in-links.service.js';
 import { SignInsService } from './sign-ins.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Person, Membership, Session, SignInLink])],
+  imports: [TypeOrmModule.forFeature([Identity, Person, Membership, Session, SignInLink])],
   controllers: [
     SessionsController,
     CurrentSessionController,
@@ -28,14 +34,20 @@ import { SignInsService } from './sign-ins.service.js';
     MembersController,
     InvitationsController,
     InviteesController,
+    SignInProvidersController,
+    OidcController,
   ],
   providers: [
     InvitationsService,
     InviteesService,
+    MembersOfProvidersService,
     MembersService,
+    OidcClientService,
+    OidcSignInsService,
     PasswordsService,
     PeopleService,
     ProfilesService,
+    SessionConfirmationsService,
     SessionCredentialsService,
     SessionsService,
     SignInLinksService,

@@ -40,6 +40,7 @@ export class ProfilesService {
   async update(session: Session, changes: ProfileChanges, address: string | undefined): Promise<void> {
     const { name, email, password, currentPassword } = changes;
     const person = await this.find(session.personId);
+    if (await this.isOfProvider(person.id)) refuseOfProvider({ name, email, password });
     const isOtherEmail = email !== undefined && email.toLowerCase() !== person.email.toLowerCase();
     if (password !== undefined) this.passwords.refuseCommon(password);
     const hasPassword = person.passwordHash !== null;
@@ -78,6 +79,11 @@ export class ProfilesService {
     for (const accountId of new Set(accountIds)) await this.versions.announce(accountId);
   }
 
+  private async isOfProvider(personId: string): Promise<boolean> {
+    const identities = await this.database.query('SELECT FROM identities WHERE person_id = $1 LIMIT 1', [personId]);
+    return identities.length > 0;
+  }
+
   private async find(id: string): Promise<Person> {
     const person = await this.people.findOne({
       where: { id },
@@ -92,6 +98,13 @@ export class ProfilesService {
     if (await this.passwords.isOf(id, password)) return;
     throw new InvalidRequestError({ field: 'current_password', reason: 'is not the password of this person' });
   }
+}
+
+/** What a provider says at each sign-in; a password would let in whom the provider keeps out. */
+function refuseOfProvider(changes: Record<string, string | undefined>): void {
+  const field = Object.keys(changes).find((name) => changes[name] !== undefined);
+  if (field !== undefined)
+    throw new InvalidRequestError({ field, reason: 'must be changed at the provider with which this person signs in' });
 }
 
 /** Those that sign in the person, and no invitations. */

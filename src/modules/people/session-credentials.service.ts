@@ -6,6 +6,7 @@ import { IDLE_DAYS, isLiveSession } from '../../access/sessions.queries.js';
 import { coalesce } from '../../platform/concurrency/coalesce.js';
 import { DelayedWrite } from '../../platform/concurrency/delayed-write.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { CONFIRMED_SECONDS, confirmedFor, SessionConfirmationsService } from './oidc/session-confirmations.service.js';
 
 const TOKEN = /^vnss_[\w-]{43}$/;
 /** Sessions looked up by one statement, and the pause between two: unknown tokens may be anybody's guesses. */
@@ -27,6 +28,8 @@ export interface SessionCredential {
   expiresAt: Date;
   /** `accounts.credential_version` when this was read. */
   version: number;
+  /** Its OpenID provider has to be asked again. */
+  isDue: boolean;
 }
 
 /** What the guards ask about sessions: whether one is valid. It also writes when each was last seen. */
@@ -40,7 +43,10 @@ export class SessionCredentialsService implements OnApplicationShutdown {
   private seen = new Set<string>();
   private readonly seenWrite = new DelayedWrite(FLUSH_MS, () => this.writeSeen());
 
-  constructor(private readonly database: DatabaseService) {}
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly confirmations: SessionConfirmationsService,
+  ) {}
 
   /** By what a session is found; null for what is no token. */
   hashOf(token: string): string | null {
@@ -49,9 +55,9 @@ export class SessionCredentialsService implements OnApplicationShutdown {
 
   /** Null for a session that is unknown, has ended, or acts for an account that its person has left. */
   async find(tokenHash: string, { isKnown }: { isKnown: boolean }): Promise<SessionCredential | null> {
-    if (!isKnown) return await this.findUnknown(tokenHash);
-    const [found] = await findSessions(this.database, [tokenHash]);
-    return found ?? null;
+    const found = isKnown ? (await findSessions(this.database, [tokenHash]))[0] : await this.findUnknown(tokenHash);
+    if (!found?.isDue) return found ?? null;
+    return (await this.confirmations.confirm(found.id)) ? found : null;
   }
 
   /** Written later, at most once a minute for each session. */
@@ -82,9 +88,11 @@ export class SessionCredentialsService implements OnApplicationShutdown {
 
 export const hashOfToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-interface FoundSession extends Omit<SessionCredential, 'scopes'> {
+interface FoundSession extends Omit<SessionCredential, 'scopes' | 'isDue'> {
   tokenHash: string;
   role: Role;
+  /** Seconds until its provider has to be asked; null without a provider. */
+  confirmedFor: number | null;
 }
 
 /** In the order of the hashes. SQL, because it is prepared and reads the version of the account in the same snapshot. */
@@ -94,16 +102,19 @@ async function findSessions(
 ): Promise<(SessionCredential | null)[]> {
   const found = await database.prepared<FoundSession>(
     `SELECT s.token_hash AS "tokenHash", s.id, s.person_id AS "personId", s.account_id AS "accountId", m.role,
-       s.last_seen_at AS "lastSeenAt", s.expires_at AS "expiresAt", a.credential_version AS version
+       s.last_seen_at AS "lastSeenAt", s.expires_at AS "expiresAt", a.credential_version AS version,
+       ${confirmedFor('s')} AS "confirmedFor"
      FROM sessions s JOIN accounts a ON a.id = s.account_id
        JOIN memberships m ON m.person_id = s.person_id AND m.account_id = s.account_id
      WHERE s.token_hash = ANY ($1::text[]) AND ${isLiveSession('s')}`,
     [hashes],
   );
   const byHash = new Map(
-    found.map(({ tokenHash, role, expiresAt, ...session }) => {
-      const end = Math.min(expiresAt.getTime(), session.lastSeenAt.getTime() + IDLE_MS);
-      return [tokenHash, { ...session, scopes: scopesOf(role), expiresAt: new Date(end) }];
+    found.map(({ tokenHash, role, expiresAt, confirmedFor: seconds, ...session }) => {
+      const isDue = seconds !== null && seconds <= 0;
+      const confirmedUntil = seconds === null ? Infinity : Date.now() + (isDue ? CONFIRMED_SECONDS : seconds) * 1000;
+      const end = Math.min(expiresAt.getTime(), session.lastSeenAt.getTime() + IDLE_MS, confirmedUntil);
+      return [tokenHash, { ...session, scopes: scopesOf(role), expiresAt: new Date(end), isDue }];
     }),
   );
   return hashes.map((hash) => byHash.get(hash) ?? null);

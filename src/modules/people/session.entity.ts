@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { Person } from './person.entity.js';
 
-export const SESSION_BEGINNINGS = ['password', 'link'] as const;
+export const SESSION_BEGINNINGS = ['password', 'link', 'provider'] as const;
 export type SessionBeginning = (typeof SESSION_BEGINNINGS)[number];
 
 /** That a person has signed in, in one browser. */
@@ -29,6 +29,24 @@ export class Session {
   /** The member who made the link; null for one of the operator's, and for a password. */
   @Column('uuid', { nullable: true })
   linkMadeBy: string | null;
+
+  /** Of a session that began at an OpenID provider (D102): by what the provider is asked again. All or none are set. */
+  @Column('uuid', { nullable: true })
+  identityId: string | null;
+
+  @Column('text', { nullable: true })
+  provider: string | null;
+
+  /** The refresh token, encrypted; bound to the identity. */
+  @Column('text', { nullable: true, select: false })
+  providerToken: string | null;
+
+  /** When the provider was last asked, and when it last said yes. */
+  @Column('timestamptz', { nullable: true })
+  checkedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  confirmedAt: Date | null;
 
   /** Of the browser, when it signed in. */
   @Column('text', { nullable: true })

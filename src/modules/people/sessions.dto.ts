@@ -162,6 +162,10 @@ export class SessionView {
   @ApiProperty({ example: SESSION_ID, format: 'uuid' })
   id: string;
 
+  /** Only of a session that began with an OpenID provider: its name. */
+  @ApiProperty({ example: 'example', required: false })
+  provider?: string;
+
   person: PersonView;
 
   /** The account for which the session acts. */
@@ -209,6 +213,7 @@ export function presentSession({ session, person, membership, memberships }: Ses
   const { id, name, email, passwordHash } = person;
   return {
     id: session.id,
+    ...(session.provider !== null && { provider: session.provider }),
     person: { id, name, email, has_password: passwordHash !== null },
     account_id: membership.accountId,
     account_name: membership.accountName,

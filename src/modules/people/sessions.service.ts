@@ -95,6 +95,11 @@ export class SessionsService {
     if (ended === 0) throw new NotFoundError('session');
   }
 
+  /** Those of the person that began with this identity. */
+  async endOfIdentity(personId: string, identityId: string): Promise<void> {
+    await this.endWhere('person_id = $1 AND identity_id = $2', [personId, identityId]);
+  }
+
   /** Those of the person beyond the most that one may have. */
   async endOldest(personId: string): Promise<void> {
     await this.endWhere(

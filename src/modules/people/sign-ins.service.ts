@@ -75,10 +75,14 @@ export class SignInsService {
     const begun = byPassword
       ? await this.beginByPassword(email, password, client)
       : await this.beginByLink(link ?? '', client);
-    this.signIns.inc({ outcome: begun ? 'ok' : 'refused' });
+    this.count(begun ? 'ok' : 'refused');
     if (!begun) throw new AuthenticationError(byPassword ? WRONG_PASSWORD : INVALID_LINK);
     await this.sessions.endOldest(begun.session.personId);
     return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+  }
+
+  count(outcome: 'ok' | 'refused'): void {
+    this.signIns.inc({ outcome });
   }
 
   /** @throws RateLimitError Nobody is kept out by the attempts of another client. */
@@ -119,10 +123,15 @@ export class SignInsService {
   }
 }
 
+interface NewSession
+  extends
+    Pick<Session, 'personId' | 'accountId' | 'beganWith' | 'linkMadeBy'>,
+    Partial<Pick<Session, 'identityId' | 'provider' | 'providerToken' | 'checkedAt' | 'confirmedAt'>> {}
+
 /** Null when the person has left the account. Also removes the sessions of the person that have ended by themselves. */
 export async function insertSession(
   tx: Tx,
-  fields: Pick<Session, 'personId' | 'accountId' | 'beganWith' | 'linkMadeBy'>,
+  fields: NewSession,
   { address, userAgent }: SessionClient,
 ): Promise<{ token: string; session: Session } | null> {
   const member = await tx.query('SELECT FROM memberships WHERE person_id = $1 AND account_id = $2 FOR KEY SHARE', [
@@ -136,6 +145,11 @@ export async function insertSession(
   const session = tx.manager.create(Session, {
     id: uuidv7(),
     tokenHash: hashOfToken(token),
+    identityId: null,
+    provider: null,
+    providerToken: null,
+    checkedAt: null,
+    confirmedAt: null,
     ...fields,
     address: address ?? null,
     userAgent: userAgent?.slice(0, MAX_USER_AGENT).toWellFormed() ?? null,

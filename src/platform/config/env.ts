@@ -74,6 +74,8 @@ function readVariables(read: EnvReader) {
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     /** Whether the api role serves the console at `/`. */
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
+    /** JSON, read by the module of people. */
+    oidcProviders: read.text('OIDC_PROVIDERS'),
     metricsToken: read.secret('METRICS_TOKEN', 16),
     /** URIs for reports of vulnerabilities, the preferred one first. */
     securityContact: read.list('SECURITY_CONTACT', isContact, 'URIs such as mailto:security@example.com'),

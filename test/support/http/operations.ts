@@ -196,6 +196,7 @@ const OTHER_OPERATIONS = [
   'DELETE /v1/account/invitations/:invitation_id',
   'POST /v1/invitations/open',
   'POST /v1/invitations/accept',
+  'GET /v1/sign-in-providers',
 ];
 
 /** Everything that the router has. */
