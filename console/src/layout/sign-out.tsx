@@ -5,7 +5,7 @@ import { Dialog } from '../components/dialog';
 import { toast } from '../components/toast';
 import { account } from '../session/account';
 import { ask } from '../session/ask';
-import { session, signOut } from '../session/session';
+import { baseUrl, session, signOut } from '../session/session';
 import { askedCode, exchange } from '../session/sign-in-link';
 import { discardItem } from '../uploads/uploads';
 import { uploads } from '../uploads/upload-list';
@@ -21,7 +21,7 @@ export function askToSignOut(): void {
   else void leave();
 }
 
-/** The session of a person ends in the service first: without a network nobody is signed out. */
+/** The session of a person ends in the service first, without a network nobody is signed out, and then at its provider. */
 async function leave(): Promise<void> {
   try {
     if (session.value) await ask('DELETE', 'session');
@@ -31,7 +31,9 @@ async function leave(): Promise<void> {
       return;
     }
   }
+  const provider = session.value?.provider;
   signOut();
+  if (provider !== undefined) location.assign(`${baseUrl()}sign-in/${provider}/end`);
 }
 
 /** The questions before another account, or none, is signed in. */

@@ -5,7 +5,7 @@ import { toast } from '../components/toast';
 import { startAt } from '../routing/hash-location';
 import { ask } from './ask';
 import { baseUrl, client, session, signIn, signInPerson, signInReason, signOut } from './session';
-import { forgetCredentials, hasStoredSession } from './stored-credentials';
+import { forgetCredentials, hasStoredSession, storeSession } from './stored-credentials';
 
 /** The code of a link that was opened while somebody is signed in: nothing changes before they answer. */
 export const askedCode = signal<string | null>(null);
@@ -33,11 +33,32 @@ export function takeLinkCode(): void {
     openedLink.value = { kind, token };
     return;
   }
+  if (named.has('session') || named.has('sign-in-problem')) return takeProvidersAnswer(named.get('sign-in-problem'));
   const code = named.get('code');
   if (!code) return;
   startAt('/');
   if (client.peek()) askedCode.value = code;
   else void exchange(code);
+}
+
+/** Why somebody who comes back from an OpenID provider is not signed in. */
+const PROBLEMS = new Map([
+  ['refused', 'You were not signed in there.'],
+  ['stranger', 'You are in no group that may use this account. Ask its administrator.'],
+  ['expired', 'It took too long, or was begun in another browser.'],
+  ['limited', 'These were too many attempts. Wait a minute.'],
+]);
+
+/** Of a sign-in at an OpenID provider; whoever was signed in with a key is not any more. */
+function takeProvidersAnswer(problem: string | null): void {
+  startAt('/');
+  if (problem !== null) {
+    signInReason.value = PROBLEMS.get(problem) ?? 'The other service cannot be reached. Tell your administrator.';
+    return;
+  }
+  if (client.peek()) signOut();
+  storeSession();
+  void resumeSession();
 }
 
 /** Takes a link too that is pasted into the address bar of an open console: the page is not loaded again then. */

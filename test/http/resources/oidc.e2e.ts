@@ -73,7 +73,7 @@ const begin = (others: object = {}) =>
 
 async function signIn(browser = new Browser()): Promise<SessionClient> {
   const end = await browser.go(`${service.url}/sign-in/example`);
-  expect(end.href).toBe(`${service.url}/`);
+  expect(end.href).toBe(`${service.url}/#session=begun`);
   const cookie = `__Host-vnotes-session=${browser.session}`;
   const { body } = await request(service.url).get('/v1/session').set('Cookie', cookie).expect(200);
   return new SessionClient(service.url, cookie, body);
@@ -128,17 +128,17 @@ describe('Signing in with OpenID Connect (D102)', () => {
 
   it('lets in nobody without a group that has a role', async () => {
     provider.people.set(subject, { name: 'Eve', email: 'ada@example.com', groups: ['staff'] });
-    expect(await problemOf()).toBe('#/sign-in/stranger');
+    expect(await problemOf()).toBe('#sign-in-problem=stranger');
   });
 
   it('says what went wrong: refused there, begun elsewhere, or no provider that answers', async () => {
     provider.subject = null;
-    expect(await problemOf()).toBe('#/sign-in/refused');
-    expect(await problemOf(new Browser(), '/sign-in/example/callback?code=x&state=y')).toBe('#/sign-in/expired');
+    expect(await problemOf()).toBe('#sign-in-problem=refused');
+    expect(await problemOf(new Browser(), '/sign-in/example/callback?code=x&state=y')).toBe('#sign-in-problem=expired');
     provider.isDown = true;
     const lonely = await begin();
     const end = await new Browser().go(`${lonely.url}/sign-in/example`, ({ hash }) => hash !== '');
-    expect(end.hash).toBe('#/sign-in/unavailable');
+    expect(end.hash).toBe('#sign-in-problem=unavailable');
     await request(service.url).get('/sign-in/nobody').expect(404);
   });
 
@@ -146,7 +146,7 @@ describe('Signing in with OpenID Connect (D102)', () => {
     const [mine, theirs] = [new Browser(), new Browser()];
     const callback = await mine.go(`${service.url}/sign-in/example`, ({ pathname }) => pathname.endsWith('/callback'));
     const path = `${callback.pathname}${callback.search}`;
-    expect(await problemOf(theirs, path)).toBe('#/sign-in/expired');
+    expect(await problemOf(theirs, path)).toBe('#sign-in-problem=expired');
     await theirs.go(`${service.url}/sign-in/example`, ({ pathname }) => pathname.endsWith('/callback'));
     expect(await problemOf(theirs, path)).not.toBe('');
     const kept = new Map(mine.cookies);
@@ -155,7 +155,7 @@ describe('Signing in with OpenID Connect (D102)', () => {
     const replay = new Browser();
     for (const [name, value] of kept) replay.cookies.set(name, value);
     replay.cookies.delete('__Host-vnotes-session');
-    expect(await problemOf(replay, path)).toBe('#/sign-in/refused');
+    expect(await problemOf(replay, path)).toBe('#sign-in-problem=refused');
   });
 
   it('ends all sessions of whom the provider has disabled', async () => {

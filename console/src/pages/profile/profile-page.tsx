@@ -25,8 +25,14 @@ export default function ProfilePage() {
   return (
     <div class="stack">
       <PageHeader title="Your sign-in" hint={`${own.person.email}, ${own.role} of ${own.account_name}`} />
-      <NameForm key={own.person.name} name={own.person.name} />
-      <PasswordForm own={own} onChanged={sessions.reload} />
+      {own.provider === undefined ? (
+        <>
+          <NameForm key={own.person.name} name={own.person.name} />
+          <PasswordForm own={own} onChanged={sessions.reload} />
+        </>
+      ) : (
+        <p class="muted">You change your name, e-mail address and password where you sign in: {own.provider}.</p>
+      )}
       <section class="card" aria-labelledby="sessions-title">
         <header class="card-header">
           <h2 id="sessions-title">Where you have signed in</h2>

@@ -2,9 +2,11 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
+import { useAsync } from '../../hooks/use-async';
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
-import { lastWasKey } from '../../session/session';
+import { ask } from '../../session/ask';
+import { baseUrl, lastWasKey } from '../../session/session';
 import { PersonForm } from './person-form';
 import { SignInForm } from './sign-in-form';
 import './sign-in.css';
@@ -24,6 +26,7 @@ export function SignInPage() {
           {withKey.value ? 'Use an API key of your account and its secret.' : 'Use your e-mail address and password.'}
         </p>
       </div>
+      <Providers />
       {withKey.value ? <SignInForm /> : <PersonForm />}
       <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
         {withKey.value ? 'Use a password' : 'Use an API key'}
@@ -32,6 +35,29 @@ export function SignInPage() {
         <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
       )}
     </SignInFrame>
+  );
+}
+
+interface Provider {
+  name: string;
+  title: string;
+  path: string;
+}
+
+/** OpenID providers, which the browser goes to. Without an answer the other ways are there all the same. */
+function Providers() {
+  const found = useAsync(() => ask<{ providers: Provider[] }>('GET', 'sign-in-providers'), []);
+  const providers = found.value?.providers ?? [];
+  if (providers.length === 0) return null;
+  return (
+    <div class="sign-in-providers">
+      {providers.map(({ name, title, path }) => (
+        <a key={name} class="button" href={`${baseUrl()}${path.slice(1)}`}>
+          Sign in with {title}
+        </a>
+      ))}
+      <p class="muted small">or</p>
+    </div>
   );
 }
 

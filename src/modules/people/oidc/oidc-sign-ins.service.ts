@@ -8,7 +8,7 @@ import type { OidcProvider } from './providers.js';
 
 const FLOW_MS = 600_000;
 
-/** Why nobody was signed in: the last part of the address to which the browser comes back. */
+/** Why nobody was signed in, as the address to which the browser comes back says it. */
 export type SignInProblem = 'expired' | 'refused' | 'stranger' | 'unavailable';
 
 export class SignInFailure extends Error {

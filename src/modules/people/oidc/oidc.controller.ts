@@ -102,7 +102,7 @@ export class OidcController {
         provider: name,
         address,
       });
-      return '/';
+      return '/#session=begun';
     });
   }
 
@@ -122,8 +122,8 @@ async function redirect(response: Response, work: () => Promise<string>): Promis
 }
 
 function problemAddress(error: unknown): string {
-  if (error instanceof SignInFailure) return `/#/sign-in/${error.problem}`;
-  if (error instanceof RateLimitError) return '/#/sign-in/limited';
+  if (error instanceof SignInFailure) return `/#sign-in-problem=${error.problem}`;
+  if (error instanceof RateLimitError) return '/#sign-in-problem=limited';
   throw error;
 }
 
