@@ -2,6 +2,8 @@ import request, { type Test } from 'supertest';
 import { startService, useService } from '../../src/testing/test-service.js';
 import { exchange } from '../support/http/clients/raw-http.js';
 
+/** Bytes. A smaller file takes one packet in any case. */
+const COMPRESSED_FROM = 1000;
 const YEAR = 'public, max-age=31536000, immutable';
 
 /** Needs the built console, as `npm test` leaves it. */
@@ -81,9 +83,18 @@ describe('the console at /', () => {
 
   describe('its files', () => {
     it('are kept for a year by their hashed names, and compressed as the client accepts', async () => {
-      const paths = await assets();
-      expect(paths.length).toBeGreaterThanOrEqual(2);
-      for (const path of paths) {
+      const [large, small] = [[] as string[], [] as string[]];
+      for (const path of await assets()) {
+        const { headers } = await ask('head', path).set('Accept-Encoding', 'identity').expect(200);
+        (Number(headers['content-length']) < COMPRESSED_FROM ? small : large).push(path);
+      }
+      for (const path of small) {
+        const { headers } = await ask('head', path).set('Accept-Encoding', 'gzip, br').expect(200);
+        expect(headers).not.toHaveProperty('content-encoding');
+        expect(headers).toMatchObject({ 'cache-control': YEAR });
+      }
+      expect(large.length).toBeGreaterThanOrEqual(2);
+      for (const path of large) {
         const encodings: Record<string, string | undefined> = {
           'gzip, deflate, br, zstd': 'br',
           'gzip, br;q=0': 'gzip',

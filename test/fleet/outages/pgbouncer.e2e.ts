@@ -46,8 +46,7 @@ if (!isInstalled) it.todo('runs behind PgBouncer in transaction mode: skipped, b
 
   function start(roles: string): Promise<TestService> {
     const pooler = { DATABASE_POOLER: 'true', DATABASE_PREPARED_STATEMENTS: 'false' };
-    // Clients wait for the few sessions of the pooler: that is no outage.
-    return fleet.service(roles, { DATABASE_URL: `${bouncer.url}?connect_timeout=15`, ...pooler });
+    return fleet.service(roles, { DATABASE_URL: bouncer.url, ...pooler });
   }
 
   it('takes uploads, transcribes them and delivers their events, with far fewer sessions than clients', async () => {
