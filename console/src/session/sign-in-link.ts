@@ -49,7 +49,7 @@ const PROBLEMS = new Map([
   ['limited', 'These were too many attempts. Wait a minute.'],
 ]);
 
-/** Of a sign-in at an OpenID provider; whoever was signed in with a key is not any more. */
+/** Of a sign-in at an OpenID provider. It ends a sign-in with a key. */
 function takeProvidersAnswer(problem: string | null): void {
   startAt('/');
   if (problem !== null) {

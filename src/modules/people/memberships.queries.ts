@@ -7,8 +7,7 @@ import { lockByName } from '../../platform/database/locks.js';
 import { AuthenticationError, LimitExceededError, PermissionError } from '../../platform/errors/errors.js';
 import { Membership } from './membership.entity.js';
 import { Person } from './person.entity.js';
-import type { Session } from './session.entity.js';
-import { sessionChange } from './session-changes.js';
+import { type Session, sessionChange } from './session.entity.js';
 
 /** Of one account. */
 export const MAX_MEMBERS = 1000;

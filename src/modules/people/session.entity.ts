@@ -1,4 +1,5 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+import { type AuditedChange, auditTarget } from '../../access/audit-trail.js';
 import { Person } from './person.entity.js';
 
 export const SESSION_BEGINNINGS = ['password', 'link', 'provider'] as const;
@@ -65,3 +66,10 @@ export class Session {
   @Column('timestamptz')
   expiresAt: Date;
 }
+
+/** An entry of the audit log about a session, in the log of the account for which it acts. */
+export const sessionChange = ({ accountId, id }: Pick<Session, 'accountId' | 'id'>, action: string): AuditedChange => ({
+  accountId,
+  action,
+  targets: [auditTarget('session', id)],
+});

@@ -12,8 +12,7 @@ import { AuthenticationError, NotFoundError, PermissionError } from '../../platf
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
 import { BOUND_TO_ACCOUNT, endSessions } from './memberships.queries.js';
 import { Person } from './person.entity.js';
-import { Session } from './session.entity.js';
-import { sessionChange } from './session-changes.js';
+import { Session, sessionChange } from './session.entity.js';
 
 /** Of one person; the oldest ends when there would be more. */
 const MAX_SESSIONS = 50;

@@ -10,9 +10,8 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { AuthenticationError, InvalidRequestError, RateLimitError } from '../../platform/errors/errors.js';
 import { TokenBucketStorage } from '../../platform/rate-limit/token-bucket.storage.js';
 import { PasswordsService } from './passwords.service.js';
-import { sessionChange } from './session-changes.js';
 import { hashOfToken } from './session-credentials.service.js';
-import { Session } from './session.entity.js';
+import { Session, sessionChange } from './session.entity.js';
 import { type SessionDetails, SessionsService } from './sessions.service.js';
 import { SignInLinksService } from './sign-in-links.service.js';
 

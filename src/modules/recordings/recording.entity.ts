@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { type AuditedChange, auditTarget } from '../../access/audit-trail.js';
 import type { AudioFormat } from '../../platform/audio-formats.js';
 
 export const RECORDING_STATUSES = ['processing', 'transcribed', 'failed'] as const;
@@ -218,3 +219,13 @@ export function objectKeyOf(accountId: string, createdAt: Date, name: string): s
   const month = createdAt.toISOString().slice(0, 'yyyy-mm'.length).replace('-', '/');
   return `${accountId}/${month}/${name}`;
 }
+
+/** An entry of the audit log about one recording. It says nothing of what the recording holds. */
+export const recordingChange = (
+  { accountId, id }: Pick<Recording, 'accountId' | 'id'>,
+  action: string,
+): AuditedChange => ({
+  accountId,
+  action,
+  targets: [auditTarget('recording', id)],
+});

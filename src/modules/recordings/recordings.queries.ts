@@ -4,8 +4,7 @@ import { type InsertExpressions, insertParts, selectList } from '../../platform/
 import type { JoinedWrite } from '../../platform/database/event-bus.js';
 import { NO_SPEAKERS } from '../../platform/speakers.js';
 import { claimReservedObject } from '../../platform/storage/object-removals.service.js';
-import { recordingChange } from './recording-changes.js';
-import { Recording } from './recording.entity.js';
+import { Recording, recordingChange } from './recording.entity.js';
 import { POLICY_OF_UPLOAD } from './retention/retention.queries.js';
 import { tagTerms } from './search/search-terms.js';
 import { COUNT_ACCEPTED } from './usage-counters/usage-counters.queries.js';

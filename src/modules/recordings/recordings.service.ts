@@ -13,7 +13,7 @@ import { ObjectRemovalsService } from '../../platform/storage/object-removals.se
 import { QuotasService } from './quotas.service.js';
 import { type ListedRecording, selectPageOfUser, selectRecordingPage } from './recording-page.queries.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
-import type { Recording } from './recording.entity.js';
+import { type Recording, recordingChange } from './recording.entity.js';
 import { inclusionsOf, type ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import {
@@ -28,7 +28,6 @@ import {
   updateSpeakerNames,
 } from './recordings.queries.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
-import { recordingChange } from './recording-changes.js';
 import { countDeletion, countRerun, countStatusChange } from './usage-counters/usage-counters.queries.js';
 
 // For other modules, which import no other file of the operations on recordings.

@@ -30,7 +30,7 @@ export default function LinkPage() {
 
 const close = () => (openedLink.value = null);
 
-/** Whoever was signed in here is not any more. */
+/** Signs out the person or key before. */
 function enter(begun: Session): void {
   if (client.peek()) signOut();
   signInPerson(begun);

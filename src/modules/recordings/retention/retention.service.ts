@@ -6,8 +6,7 @@ import { findOrFail } from '../../../platform/database/find-or-fail.js';
 import { resourceTime } from '../../../platform/http/timestamps.js';
 import { ReconcilerService, repeatWhileFull } from '../../../platform/queue/reconciler.service.js';
 import { RecordingInclusionsService } from '../recording-inclusions.service.js';
-import { recordingChange } from '../recording-changes.js';
-import type { Recording } from '../recording.entity.js';
+import { type Recording, recordingChange } from '../recording.entity.js';
 import { RecordingDeleted, RecordingsExpired } from '../recordings.events.js';
 import { deleteRecordings } from '../recordings.queries.js';
 import {
