@@ -9,7 +9,7 @@ import { addKeyUses } from '../../src/modules/api-keys/api-key-credentials.servi
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
 import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
-import { selectPageOfUser } from '../../src/modules/recordings/recording-page.queries.js';
+import { selectPageByIndex } from '../../src/modules/recordings/recording-page.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { lockDue, selectUpcoming } from '../../src/modules/recordings/retention/retention.queries.js';
 import { findRecordings, reopenFailed, requestRerun } from '../../src/modules/recordings/recordings.queries.js';
@@ -193,10 +193,13 @@ describe('recordings', () => {
         [{ date_to: '2026-01-02' }, all.slice(1), 6],
         [day, all.slice(1, 6), 5],
         [{ ...day, status: 'transcribed' }, [last], 1],
+        [{ created_from: '2026-01-02T01:00:00+01:00', created_before: '2026-01-03T00:00:00Z' }, all.slice(1, 6), 5],
+        [{ created_from: '2026-01-01T23:59:59.999Z', created_before: '2026-01-02T00:00:00Z' }, [before], 1],
+        [{ ...day, created_from: '2026-01-02T23:00:00Z' }, [last], 1],
       ],
       async (asked, ids, total) => {
-        const page = Object.assign(new ListRecordingsQuery(), asked);
-        const found = await selectPageOfUser(service.database, accountId, 'ada', page);
+        const page = Object.assign(new ListRecordingsQuery(), { user_id: 'ada' }, asked);
+        const found = await selectPageByIndex(service.database, accountId, page);
         expect({ ids: found.items.map(({ id }) => id), total: found.total }).toEqual({ ids, total });
       },
     );

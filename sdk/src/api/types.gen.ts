@@ -5074,6 +5074,14 @@ export type RecordingsListData = {
          */
         date_to?: string;
         /**
+         * Lists only recordings created at this time or later, such as the start of a day of another time zone.
+         */
+        created_from?: string;
+        /**
+         * Lists only recordings created before this time.
+         */
+        created_before?: string;
+        /**
          * Lists only recordings of this end user.
          */
         user_id?: string;

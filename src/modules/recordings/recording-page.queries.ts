@@ -1,5 +1,12 @@
 import type { SqlRunner } from '../../platform/database/database.service.js';
-import { fromDay, selectList, toPage, untilDay } from '../../platform/database/statement-parts.js';
+import {
+  beforeInstant,
+  fromDay,
+  fromInstant,
+  selectList,
+  toPage,
+  untilDay,
+} from '../../platform/database/statement-parts.js';
 import type { PageResult } from '../../platform/http/page.js';
 import { Recording } from './recording.entity.js';
 import type { ListRecordingsQuery } from './recordings.dto.js';
@@ -139,37 +146,40 @@ export async function selectRecordingPage(
   return toPage(rows);
 }
 
+/** Whether the counters of the days give the total. */
+export const isCountedByDay = ({ user_id: userId, created_from: from, created_before: before }: ListRecordingsQuery) =>
+  userId === undefined && from === undefined && before === undefined;
+
 /**
- * A page of the recordings of an end user. They are counted and skipped in the index alone; only the page itself is read
- * from the table. SQL, because total and page come from one statement, and so from one snapshot.
+ * A page of the recordings of an end user, or between two instants. They are counted and skipped in the index alone; only
+ * the page itself is read from the table. SQL, because total and page come from one statement, and so from one snapshot.
  */
-export async function selectPageOfUser(
+export async function selectPageByIndex(
   runner: SqlRunner,
   accountId: string,
-  userId: string,
   query: ListRecordingsQuery,
 ): Promise<PageResult<ListedRecording>> {
-  const { sql, parameters } = userPageStatement(accountId, userId, query);
+  const { sql, parameters } = indexPageStatement(accountId, query);
   const rows = await runner.query<ListedRecording & { total: number }>(sql, parameters);
   return toPage(rows);
 }
 
-function userPageStatement(
+function indexPageStatement(
   accountId: string,
-  userId: string,
-  { page, limit, status, ...days }: ListRecordingsQuery,
+  { page, limit, status, user_id: userId, ...range }: ListRecordingsQuery,
 ): { sql: string; parameters: unknown[] } {
-  const parameters: unknown[] = [accountId, userId, limit, page * limit];
+  const parameters: unknown[] = [accountId, limit, page * limit];
   const place = (value: unknown): string => `$${parameters.push(value)}`;
   const conditions = [
-    'k.account_id = $1 AND k.user_id = $2',
+    'k.account_id = $1',
+    ...(userId === undefined ? [] : [`k.user_id = ${place(userId)}`]),
     ...(status === undefined ? [] : [`k.status = ${place(status)}`]),
-    ...createdWithin('k.created_at', days, place),
+    ...createdWithin('k.created_at', range, place),
   ].join(' AND ');
   const sql = `
     WITH page AS MATERIALIZED (
       SELECT k.id, k.created_at FROM recordings k WHERE ${conditions}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4::bigint
+      ORDER BY k.created_at DESC, k.id DESC LIMIT $2 OFFSET $3::bigint
     )
     SELECT total.total, ${LISTED_COLUMNS}
     FROM (SELECT count(*)::float8 AS total FROM recordings k WHERE ${conditions}) total
@@ -178,12 +188,20 @@ function userPageStatement(
   return { sql, parameters };
 }
 
-/** The conditions on a time of creation for the days that are given. @param place makes a placeholder of a value */
+/** The limits of the time of creation. */
+export type CreationRange = Pick<ListRecordingsQuery, 'date_from' | 'date_to' | 'created_from' | 'created_before'>;
+
+/** The conditions on a time of creation for the limits that are given. @param place makes a placeholder of a value */
 export const createdWithin = (
   column: string,
-  { date_from: from, date_to: to }: Pick<ListRecordingsQuery, 'date_from' | 'date_to'>,
+  { date_from: from, date_to: to, created_from: first, created_before: end }: CreationRange,
   place: (value: unknown) => string,
 ): string[] => [
   ...(from === undefined ? [] : [fromDay(column, place(from))]),
   ...(to === undefined ? [] : [untilDay(column, place(to))]),
+  ...(first === undefined ? [] : [fromInstant(column, place(utc(first)))]),
+  ...(end === undefined ? [] : [beforeInstant(column, place(utc(end)))]),
 ];
+
+/** Postgres takes no zone of more than 16 hours. */
+const utc = (instant: string): string => new Date(instant).toISOString();

@@ -38,6 +38,7 @@ import {
   UploadFields,
 } from './upload/upload-fields.js';
 import {
+  checkInstants,
   checkOrder,
   GetRecordingQuery,
   inclusionsOf,
@@ -299,6 +300,7 @@ export class RecordingsController {
   @AllowEndUser('read', 'recordings:read')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListRecordingsQuery): Promise<RecordingPage> {
     checkDays(query);
+    checkInstants(query);
     checkOrder(query);
     const { accountId } = principal;
     const visible = limitToEndUser(principal, query);

@@ -6,6 +6,7 @@ import { TakesFamily } from '../../platform/http/input/request-validation.pipe.j
 import {
   IsDay,
   IsFilter,
+  IsInstant,
   IsLanguages,
   IsOmittable,
   IsSpeakersOrNull,
@@ -63,6 +64,22 @@ export class ListRecordingsQuery extends PageQuery {
   date_to?: string;
 
   /**
+   * Lists only recordings created at this time or later, such as the start of a day of another time zone.
+   * @example 2026-10-31T23:00:00Z
+   */
+  @IsOmittable()
+  @IsInstant()
+  created_from?: string;
+
+  /**
+   * Lists only recordings created before this time.
+   * @example 2026-11-30T23:00:00Z
+   */
+  @IsOmittable()
+  @IsInstant()
+  created_before?: string;
+
+  /**
    * Lists only recordings of this end user.
    * @example user-4711
    */
@@ -118,6 +135,13 @@ export const isSearch = (query: ListRecordingsQuery): boolean =>
 export function checkOrder({ q, order }: ListRecordingsQuery): void {
   if (order !== undefined && q === undefined) {
     throw new InvalidRequestError({ field: 'order', reason: 'may be given only with q' });
+  }
+}
+
+/** @throws InvalidRequestError when the times are the wrong way round. */
+export function checkInstants({ created_from: from, created_before: before }: ListRecordingsQuery): void {
+  if (from !== undefined && before !== undefined && Date.parse(from) > Date.parse(before)) {
+    throw new InvalidRequestError({ field: 'created_from', reason: 'must not be after created_before' });
   }
 }
 

@@ -11,7 +11,12 @@ import type { PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import { QuotasService } from './quotas.service.js';
-import { type ListedRecording, selectPageOfUser, selectRecordingPage } from './recording-page.queries.js';
+import {
+  type ListedRecording,
+  isCountedByDay,
+  selectPageByIndex,
+  selectRecordingPage,
+} from './recording-page.queries.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { type Recording, recordingChange } from './recording.entity.js';
 import { inclusionsOf, type ListRecordingsQuery } from './recordings.dto.js';
@@ -147,11 +152,9 @@ export class RecordingsService implements OnModuleInit {
     accountId: string,
     query: ListRecordingsQuery,
   ): Promise<PageResult<ListedRecording & { snippet?: string }>> {
-    const { user_id: userId } = query;
-    const page =
-      userId === undefined
-        ? await selectRecordingPage(this.database, accountId, query)
-        : await selectPageOfUser(this.database, accountId, userId, query);
+    const page = isCountedByDay(query)
+      ? await selectRecordingPage(this.database, accountId, query)
+      : await selectPageByIndex(this.database, accountId, query);
     if (!inclusionsOf(query).includes('snippet')) return page;
     const ids = page.items.map(({ id }) => id);
     const snippets = await this.search.beginnings(accountId, ids);

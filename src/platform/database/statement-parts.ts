@@ -75,6 +75,10 @@ export const fromDay = (column: string, day: string): string =>
 export const untilDay = (column: string, day: string): string =>
   `${column} < (${day}::date + 1)::timestamp AT TIME ZONE 'UTC'`;
 
+/** Conditions on a time: from an instant, or before it. @param instant placeholder */
+export const fromInstant = (column: string, instant: string): string => `${column} >= ${instant}::timestamptz`;
+export const beforeInstant = (column: string, instant: string): string => `${column} < ${instant}::timestamptz`;
+
 /** @param rows each with the total. An empty page has one row, whose other columns are null. */
 export function toPage<Item extends { id: string }>(
   rows: readonly (Item & { total: number })[],

@@ -326,7 +326,7 @@ describe('recordings', () => {
       }
     });
 
-    it('can be narrowed to UTC days, both inclusive, and to both filters at once (D18)', async () => {
+    it('can be narrowed to UTC days, both inclusive, to times, and to several filters at once (D18, D101)', async () => {
       const times = [
         '2026-02-28T23:59:59.999Z',
         '2026-03-01T00:00:00Z',
@@ -342,7 +342,12 @@ describe('recordings', () => {
       const found = async (filters: string) => {
         const { body } = await client.get(`${RECORDINGS}?limit=3&${filters}`).expect(200);
         const items = body.recordings as { id: string }[];
-        const counted = { limit: 3, size: Math.min(3, body.total), total: body.total, filters: `&${filters}` };
+        const counted = {
+          limit: 3,
+          size: Math.min(3, body.total),
+          total: body.total,
+          filters: `&${filters.replaceAll(':', '%3A')}`,
+        };
         expect(body).toMatchObject(envelope(RECORDINGS, counted));
         expect(items).toHaveLength(body.page_size);
         return items.map(({ id }) => ids.indexOf(id));
@@ -356,6 +361,24 @@ describe('recordings', () => {
       expect(await found('status=processing&date_to=2026-03-01')).toEqual([1, 0]);
       expect(await found('date_from=0001-01-01&date_to=9999-12-31')).toEqual([3, 2, 1]);
       expect(await found('date_from=2024-02-29&date_to=2024-02-29')).toEqual([]);
+
+      const [from, before] = ['created_from=2026-03-01T00:00:00Z', 'created_before=2026-03-02T00:00:00Z'];
+      expect(await found(`${from}&${before}`)).toEqual([2, 1]);
+      expect(await found('created_from=2026-03-01T05:29:59.999%2B05:30')).toEqual([3, 2, 1]);
+      expect(await found(`date_to=2026-03-01&status=processing&${from}`)).toEqual([1]);
+      expect(await found(`created_before=2026-03-01T00:00:00-23:59&${from}`)).toEqual([1]);
+      expect(await found('created_from=0001-01-01T00:00:00Z&created_before=9999-12-31T23:59:59Z')).toEqual([3, 2, 1]);
+      for (const wrong of [
+        '2026-03-01',
+        '2026-03-01T00:00:00',
+        '2026-02-30T00:00:00Z',
+        '0001-01-01T00:00:00%2B01:00',
+      ]) {
+        const { body } = await client.get(`${RECORDINGS}?created_before=${wrong}`).expect(400);
+        expect(body.error.details.field).toBe('created_before');
+      }
+      const { body } = await client.get(`${RECORDINGS}?created_from=2026-03-03T00:00:00Z&${before}`).expect(400);
+      expect(body.error.details.field).toBe('created_from');
     });
   });
 
@@ -959,6 +982,9 @@ describe('search of recordings (D43)', () => {
       const today = new Date().toISOString().slice(0, 10);
       expect(await idsOf({ q: 'note', date_from: '2020-01-01', date_to: '2020-01-02' })).toEqual([]);
       expect(await idsOf({ q: 'note', 'tag.ticket': 'T-2', date_from: today })).toEqual([other]);
+      const begun = new Date(Date.now() - 3_600_000).toISOString();
+      expect(await idsOf({ q: 'note', 'tag.ticket': 'T-2', created_from: begun })).toEqual([other]);
+      expect(await idsOf({ q: 'note', created_before: begun })).toEqual([]);
 
       const { recordings, ...page } = await list({ 'tag.ticket': 'T-2' });
       expect(recordings).toStrictEqual([{ ...RECORDING, id: other, status: 'transcribed' }]);

@@ -87,6 +87,11 @@ function textOf({ minLength = 0, maxLength = 200, format, pattern }: Schema): Va
       .date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
       .map((day) => day.toISOString().slice(0, 10));
   }
+  if (format === 'date-time') {
+    return fc
+      .date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
+      .map((time) => time.toISOString());
+  }
   const fits = (text: string): boolean => [...text].length >= minLength && [...text].length <= maxLength;
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength }).filter(fits);
   return fc.oneof(

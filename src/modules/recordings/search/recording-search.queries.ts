@@ -2,20 +2,18 @@ import type { SqlRunner, Tx } from '../../../platform/database/database.service.
 import { selectList, toPage } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
-import { createdWithin } from '../recording-page.queries.js';
+import { type CreationRange, createdWithin } from '../recording-page.queries.js';
 import type { SearchDocument } from './search.entities.js';
 import type { TaggedRecording } from './search-terms.js';
 
 /** Documents are found by their terms; the other conditions are checked on those. */
-export interface DocumentFilter {
+export interface DocumentFilter extends CreationRange {
   accountId: string;
   /** Text of a `tsquery`. */
   terms: string;
   /** Alternatives of patterns that must all be in the folded text, or not. Null when the terms are enough. */
   phrases: { pattern: string; isNegative: boolean }[][] | null;
   status?: RecordingStatus;
-  date_from?: string;
-  date_to?: string;
 }
 
 export interface Slice {
@@ -52,11 +50,11 @@ class Conditions {
   private readonly parts: string[] = [];
 
   /** @param byIndex false where the index must not be used, because documents are read one by one. */
-  constructor({ accountId, terms, phrases, status, ...days }: DocumentFilter, byIndex = true) {
+  constructor({ accountId, terms, phrases, status, ...range }: DocumentFilter, byIndex = true) {
     this.parts.push(`s.account_id = ${this.place(accountId)}::uuid`);
     const matches = `s.terms @@ ${this.place(terms)}::tsquery`;
     this.parts.push(byIndex ? matches : `(${matches}) IS TRUE`);
-    this.parts.push(...createdWithin('s.created_at', days, (value) => this.place(value)));
+    this.parts.push(...createdWithin('s.created_at', range, (value) => this.place(value)));
     if (status !== undefined) {
       this.parts.push(`(SELECT r.status FROM recordings r WHERE r.id = s.recording_id) = ${this.place(status)}`);
     }
@@ -109,7 +107,8 @@ export function matchesStatement(filter: DocumentFilter, { limit, offset }: Slic
 /** The slice of the matches among the newest recordings, found by walking the list. */
 export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice): Statement {
   const { status } = filter;
-  const conditions = new Conditions({ ...filter, status: undefined, date_from: undefined, date_to: undefined }, false);
+  const { accountId, terms, phrases } = filter;
+  const conditions = new Conditions({ accountId, terms, phrases }, false);
   const recordings = [
     'r.account_id = $1',
     ...(status === undefined ? [] : [`r.status = ${conditions.place(status)}`]),

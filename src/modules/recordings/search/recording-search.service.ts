@@ -138,6 +138,8 @@ function filterOf(accountId: string, query: ListRecordingsQuery, words: SearchQu
     phrases: words && phraseConditions(words),
     date_from: query.date_from,
     date_to: query.date_to,
+    created_from: query.created_from,
+    created_before: query.created_before,
     // A text implies the status: then the rows of the recordings need not be read.
     status: words ? undefined : query.status,
   };

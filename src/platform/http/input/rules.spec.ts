@@ -1,7 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validate } from 'class-validator';
 import fc from 'fast-check';
-import { AsInteger, isCleanText, IsDay, isFutureInstant, IsText } from './rules.js';
+import { AsInteger, isCleanText, IsDay, isFutureInstant, isInstant, IsText } from './rules.js';
 
 class Example {
   @IsText(1, 5)
@@ -85,6 +85,23 @@ describe('AsInteger (D16)', () => {
   it('leaves a number alone that would lose digits', () => {
     expect(integerOf('9'.repeat(16))).toBe('9'.repeat(16));
   });
+});
+
+describe('isInstant (D101)', () => {
+  it.each(['0001-01-01T00:00:00Z', '2020-01-31T12:00Z', '2026-11-01T00:00:00+01:00', '9999-12-31T23:59:59.999Z'])(
+    'takes %s',
+    (instant) => expect(isInstant(instant)).toBe(true),
+  );
+
+  it.each([
+    '2026-11-01',
+    '2026-11-01T00:00:00',
+    '2026-02-30T00:00:00Z',
+    '2026-11-01T00:00:00 01:00',
+    '9999-12-31T23:59:59-23:59',
+    '0001-01-01T00:00:00+01:00',
+    '',
+  ])('refuses %j', (instant) => expect(isInstant(instant)).toBe(false));
 });
 
 describe('isFutureInstant (D11)', () => {

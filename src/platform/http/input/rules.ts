@@ -6,9 +6,9 @@ import { checkLanguages, MAX_LANGUAGES } from '../../languages.js';
 import { checkSpeakers, SPEAKERS_SCHEMAS } from '../../speakers.js';
 import { checkVocabulary, MAX_TERM_LENGTH, MAX_TERMS } from '../../vocabulary.js';
 import { MAX_NETWORKS, networksProblem } from '../networks.js';
-import { anyOf, isCleanText, isDay, isEmail, isFutureInstant } from './text-rules.js';
+import { anyOf, isCleanText, isDay, isEmail, isFutureInstant, isInstant } from './text-rules.js';
 
-export { isCleanText, isFutureInstant };
+export { isCleanText, isFutureInstant, isInstant };
 
 /** Null when the value is right, else what is wrong, in words that follow the field's name. */
 type Check = (value: unknown) => string | null;
@@ -174,6 +174,15 @@ export function IsDay(): PropertyDecorator {
       : 'must be a date that exists, as YYYY-MM-DD';
   };
   return applyDecorators(IsValid('isDay', once(check)), ApiProperty({ format: 'date' }));
+}
+
+/** A query parameter that is an instant with a zone, as ISO 8601. */
+export function IsInstant(): PropertyDecorator {
+  const check: Check = (value) => {
+    if (typeof value === 'string' && isInstant(value)) return null;
+    return 'must be a time, as ISO 8601 with a zone, such as 2026-11-01T23:00:00Z';
+  };
+  return applyDecorators(IsValid('isInstant', once(check)), ApiProperty({ format: 'date-time' }));
 }
 
 /** An instant with a zone, as ISO 8601, later than now. */

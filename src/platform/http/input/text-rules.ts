@@ -26,15 +26,19 @@ export function isDay(text: string): boolean {
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Years have four digits on the wire, and 9999-12-31T23:59-23:59 lies beyond them. */
+/** Years have four digits on the wire and begin with 1; with its zone a time may lie beyond them. */
+const YEAR_1 = Date.parse('0001-01-01T00:00:00Z');
 const YEAR_10000 = Date.UTC(10_000, 0);
 
-/** Whether `text` is an instant with a zone, as ISO 8601, later than now. */
-export function isFutureInstant(text: string): boolean {
+/** Whether `text` is an instant with a zone, as ISO 8601. */
+export function isInstant(text: string): boolean {
   const [, day] = INSTANT.exec(text) ?? [];
   const time = Date.parse(text);
-  return day !== undefined && isDay(day) && time > Date.now() && time < YEAR_10000;
+  return day !== undefined && isDay(day) && time >= YEAR_1 && time < YEAR_10000;
 }
+
+/** As {@link isInstant}, later than now. */
+export const isFutureInstant = (text: string): boolean => isInstant(text) && Date.parse(text) > Date.now();
 
 /**
  * Without the characters at its end that match. An expression such as `/ +$/` takes quadratic time for a text with many
