@@ -66,6 +66,13 @@ function adminProgram(extensions: Extension[]): Command {
     .option('--yes', 'suspend the account first if it is active')
     .option('--without-audio', 'remove the rows although storage has none of the audio')
     .action(run(async () => (await import('./purge-account.js')).purgeAccount(extensions)));
+  command(
+    program,
+    'account:verify-closed',
+    'count what is left of a removed account; exit code 1 if that is not nothing',
+  )
+    .requiredOption(...ACCOUNT)
+    .action(run(async () => (await import('./purge-account.js')).verifyClosed(extensions)));
   addKeyCommands(program, run);
   addPersonCommands(program, run);
 

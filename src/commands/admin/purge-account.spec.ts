@@ -19,11 +19,13 @@ describe('AccountPurge', () => {
   beforeEach(() => {
     [steps, recordings, rows, due, isEmpty, atOnce, most] = [[], [], {}, [], [], 0, 0];
     const many = (count = 0): object[] => Array.from({ length: count }, () => ({}));
-    const query = async (sql: string, given: unknown[]): Promise<object[]> => {
+    const query = async (sql: string, given: unknown[] = []): Promise<object[]> => {
       if (sql.includes('pg_constraint')) {
-        return ['recordings', 'events', 'api_keys'].map((name) => ({ name, column: 'account_id' }));
+        const names = ['recordings', 'events', 'api_keys'];
+        if (sql.includes('pg_class')) names.push('object_removals');
+        return names.map((name) => ({ name, column: 'account_id' }));
       }
-      if (sql.includes('count(*)')) return [{ count: sql.includes('object_removals') ? 3 : 2 }];
+      if (sql.includes('count(*)')) return [{ count: sql.includes('starts_with') ? 3 : 2 }];
       if (sql.includes('INSERT INTO object_removals')) {
         steps.push(['recordings', ...given]);
         return many(recordings.shift());
@@ -84,6 +86,7 @@ describe('AccountPurge', () => {
       ['lock', 'a'],
       ['account', 'a'],
       ['remove under', 'a'],
+      ['live_audio'],
     ]);
   });
 
@@ -107,7 +110,7 @@ describe('AccountPurge', () => {
 
   it('tells what is left, table by table', async () => {
     expect(await purge.remains()).toEqual({
-      rows: { accounts: 2, recordings: 2, events: 2, api_keys: 2, object_removals: 3 },
+      rows: { accounts: 2, recordings: 2, events: 2, api_keys: 2, live_audio: 2, object_removals: 2 + 3 },
       objects: 6,
     });
   });

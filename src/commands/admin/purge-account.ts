@@ -4,29 +4,34 @@ import { selectAccountPair } from '../../access/accounts.queries.js';
 import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
+import { countArchivedRows, selectArchivedTables } from '../../modules/archives/account-tables.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { NotFoundError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
+import { resourceTime } from '../../platform/http/timestamps.js';
+import { RedisService } from '../../platform/redis/redis.service.js';
 import { selectObjectStore } from '../../platform/storage/storage.module.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { recordByOperator } from './admin-context.js';
 
+/** Keys that Redis looks at for one answer. */
+const SCAN = 1000;
 /** Rows that one transaction deletes. */
 const BATCH = 500;
 /** Objects that are removed at the same time. */
 const WIDTH = 16;
 
-/** What is left of an account: rows by table, and objects in storage. */
-interface Remains {
+/** Rows of an account by table, and objects in storage. */
+interface Holdings {
   rows: Record<string, number>;
   objects: number;
 }
 
-/** A table whose rows belong to an account, by a foreign key. */
-interface AccountTable {
-  /** Quoted where that is needed, as are the columns. */
+/** A column that says whose the rows of a table are. */
+interface AccountColumn {
+  /** Of the table; quoted where that is needed, as is the column. */
   name: string;
   column: string;
 }
@@ -40,22 +45,16 @@ interface PurgeOptions {
 /** Removes an account with all that belongs to it, and counts what is left. Exit code 1 when that is not nothing. */
 export const purgeAccount =
   (extensions: Extension[]) =>
-  async (app: INestApplicationContext, options: PurgeOptions): Promise<object> => {
-    if (!isResourceId(options.account)) throw new NotFoundError('account');
-    const env = app.get(Env);
-    const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
-    const store: ObjectStore & { onApplicationShutdown?(): void } = await definition.open(
-      env,
-      new Spool(join(env.storageDir, 'spool')),
-    );
-    try {
+  async (app: INestApplicationContext, options: PurgeOptions): Promise<object> =>
+    await withStore(app, extensions, options.account, async (store) => {
       const database = app.get(DatabaseService);
       const account = await findAccount(app, options.account);
       // First the test account, which refers to the other.
       const testId = (await selectAccountPair(database, options.account))?.testId ?? null;
       const ids = testId === null ? [options.account] : [testId, options.account];
       const purges = ids.map((id) => new AccountPurge(database, store, id));
-      refuseWrongStore(env, await remainsOf(purges), options);
+      const before = sumOf(await Promise.all(purges.map((purge) => purge.holdings())));
+      refuseWrongStore(app.get(Env), before, options);
       if (account) await suspend(app, account, options);
       const removed = { recordings: 0, objects: 0 };
       for (const purge of purges) {
@@ -64,30 +63,102 @@ export const purgeAccount =
         removed.objects += objects;
       }
       recordByOperator(app, 'account removed', { account_id: options.account });
-      const left = await remainsOf(purges);
-      const isClean = left.objects === 0 && Object.values(left.rows).every((count) => count === 0);
-      if (!isClean) process.exitCode = 1;
+      await removeRedisKeys(app.get(RedisService), ids);
+      const left = await countLeft(app, store, ids);
       return {
         account: options.account,
+        test_account: testId,
         found: account !== null,
-        removed,
-        left: { ...left.rows, [`objects in ${store.bucket}/${options.account}/`]: left.objects },
-        advice: isClean ? 'Nothing is left.' : 'Run it again when uploads under way have ended, at most an hour later.',
+        removed: { ...removed, rows: before.rows },
+        left: left.counts,
+        at: resourceTime(new Date()),
+        advice: left.isNothing
+          ? 'Nothing is left.'
+          : 'Run it again when uploads under way have ended, at most an hour later.',
       };
-    } finally {
-      store.onApplicationShutdown?.();
-    }
-  };
+    });
 
-/** Of an account and its test account together. */
-async function remainsOf(purges: readonly AccountPurge[]): Promise<Remains> {
-  const sum: Remains = { rows: {}, objects: 0 };
-  for (const purge of purges) {
-    const { rows, objects } = await purge.remains();
+/** Counts what is left of an account that was removed, and changes nothing. Exit code 1 when that is not nothing. */
+export const verifyClosed =
+  (extensions: Extension[]) =>
+  async (app: INestApplicationContext, options: { account: string }): Promise<object> =>
+    await withStore(app, extensions, options.account, async (store) => {
+      const left = await countLeft(app, store, [options.account]);
+      return {
+        account: options.account,
+        left: left.counts,
+        at: resourceTime(new Date()),
+        advice: left.isNothing ? 'Nothing is left.' : 'Run account:purge.',
+      };
+    });
+
+async function withStore(
+  app: INestApplicationContext,
+  extensions: Extension[],
+  accountId: string,
+  use: (store: ObjectStore) => Promise<object>,
+): Promise<object> {
+  if (!isResourceId(accountId)) throw new NotFoundError('account');
+  const env = app.get(Env);
+  const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
+  const store: ObjectStore & { onApplicationShutdown?(): void } = await definition.open(
+    env,
+    new Spool(join(env.storageDir, 'spool')),
+  );
+  try {
+    return await use(store);
+  } finally {
+    store.onApplicationShutdown?.();
+  }
+}
+
+/** Of an account and its test account together, in every table of the catalogue, the storage and Redis. */
+async function countLeft(
+  app: INestApplicationContext,
+  store: ObjectStore,
+  ids: readonly string[],
+): Promise<{ counts: Record<string, number>; isNothing: boolean }> {
+  const { rows, objects } = sumOf(
+    await Promise.all(ids.map((id) => new AccountPurge(app.get(DatabaseService), store, id).remains())),
+  );
+  const keys = await redisKeysOf(app.get(RedisService), ids);
+  const counts = {
+    ...rows,
+    [`objects in ${store.bucket}/${ids.at(-1)}/`]: objects,
+    'keys in Redis': keys.length,
+  };
+  const isNothing = Object.values(counts).every((count) => count === 0);
+  if (!isNothing) process.exitCode = 1;
+  return { counts, isNothing };
+}
+
+function sumOf(holdings: readonly Holdings[]): Holdings {
+  const sum: Holdings = { rows: {}, objects: 0 };
+  for (const { rows, objects } of holdings) {
     for (const [table, count] of Object.entries(rows)) sum.rows[table] = (sum.rows[table] ?? 0) + count;
     sum.objects += objects;
   }
   return sum;
+}
+
+/** Those of its limits, which would expire by themselves. @throws Error when Redis does not answer. */
+async function redisKeysOf(redis: RedisService, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of ids) {
+    let cursor = '0';
+    do {
+      const from = cursor;
+      const answer = await redis.tryCommand((client) => client.scan(from, 'MATCH', `*${id}*`, 'COUNT', SCAN));
+      if (answer === null) throw new Error('Redis does not answer, so that its keys cannot be counted. Run it again.');
+      found.push(...answer[1]);
+      [cursor] = answer;
+    } while (cursor !== '0');
+  }
+  return found;
+}
+
+async function removeRedisKeys(redis: RedisService, ids: readonly string[]): Promise<void> {
+  for (const key of await redisKeysOf(redis, ids)) await redis.tryCommand((client) => client.unlink(key));
 }
 
 /** Null when an earlier run has removed it: then only objects may be left. */
@@ -107,7 +178,7 @@ async function suspend(app: INestApplicationContext, { id, name, status }: Accou
 }
 
 /** Rows without their audio would leave it in the real store for ever. */
-function refuseWrongStore({ storageDriver }: Env, { rows, objects }: Remains, { withoutAudio }: PurgeOptions): void {
+function refuseWrongStore({ storageDriver }: Env, { rows, objects }: Holdings, { withoutAudio }: PurgeOptions): void {
   const { recordings = 0 } = rows;
   if (recordings === 0 || objects > 0 || withoutAudio) return;
   throw new Error(
@@ -140,23 +211,41 @@ export class AccountPurge {
       await this.deleteRows();
     } while (!(await this.database.transact((tx) => deleteEmptyAccount(tx, this.accountId))));
     removed.objects += await this.store.removeUnder(this.accountId);
+    await this.database.query(`DELETE FROM live_audio a WHERE ${WITHOUT_RECORDING}`);
     return removed;
   }
 
-  async remains(): Promise<Remains> {
+  /** What there is to remove, by indexes. */
+  async holdings(): Promise<Holdings> {
+    const rows: Record<string, number> = {};
+    for (const table of await selectArchivedTables(this.database)) {
+      rows[table.name] = await countArchivedRows(this.database, table, [this.accountId]);
+    }
+    for (const table of await selectIndexedColumns(this.database)) {
+      rows[table.name] ??= await countRowsOf(this.database, table, this.accountId);
+    }
+    return { rows, objects: await this.store.countUnder(this.accountId) };
+  }
+
+  /**
+   * What is left in every table that says whose its rows are, whether by an index or not. Rows of all other tables refer to
+   * such rows by foreign keys, and cannot be there without them; live audio has none, so that all without a recording counts.
+   */
+  async remains(): Promise<Holdings> {
     const rows: Record<string, number> = {
       accounts: await countRowsOf(this.database, { name: 'accounts', column: 'id' }, this.accountId),
     };
-    for (const table of await selectAccountTables(this.database)) {
-      rows[table.name] = await countRowsOf(this.database, table, this.accountId);
+    for (const table of await selectAccountColumns(this.database)) {
+      rows[table.name] = (rows[table.name] ?? 0) + (await countRowsOf(this.database, table, this.accountId));
     }
-    rows.object_removals = await countRemovalsOf(this.database, this.accountId);
+    rows.live_audio = await countOrphanAudio(this.database);
+    rows.object_removals = (rows.object_removals ?? 0) + (await countRemovalsOf(this.database, this.accountId));
     return { rows, objects: await this.store.countUnder(this.accountId) };
   }
 
   /** Events first, because their deliveries go with them by an index that `deliveries` lacks for its account. */
   private async deleteRows(): Promise<void> {
-    const tables = await selectAccountTables(this.database);
+    const tables = await selectIndexedColumns(this.database);
     const isEvents = ({ name }: { name: string }): boolean => name === 'events';
     for (const table of [...tables.filter(isEvents), ...tables.filter((one) => !isEvents(one))]) {
       while ((await deleteRowsOf(this.database, table, this.accountId, BATCH)) > 0);
@@ -181,8 +270,8 @@ export class AccountPurge {
  * Those that can be found by their account, those of extensions too: the column is the first of an index. The rows of the
  * others go with what they belong to, or in the end with the account. SQL, because the catalogue of Postgres tells it.
  */
-async function selectAccountTables(runner: SqlRunner): Promise<AccountTable[]> {
-  return await runner.query<AccountTable>(
+async function selectIndexedColumns(runner: SqlRunner): Promise<AccountColumn[]> {
+  return await runner.query<AccountColumn>(
     `SELECT conrelid::regclass::text AS name, quote_ident(attname) AS column
      FROM pg_constraint c JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
      WHERE contype = 'f' AND confrelid = 'accounts'::regclass AND cardinality(conkey) = 1 AND EXISTS (
@@ -191,8 +280,21 @@ async function selectAccountTables(runner: SqlRunner): Promise<AccountTable[]> {
   );
 }
 
+/** All of them, those of extensions too: a foreign key or a column `account_id`. SQL as above. */
+async function selectAccountColumns(runner: SqlRunner): Promise<AccountColumn[]> {
+  return await runner.query<AccountColumn>(
+    `SELECT c.oid::regclass::text AS name, quote_ident(a.attname) AS column
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+     WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND a.attnum > 0 AND NOT a.attisdropped
+       AND (a.attname = 'account_id' OR EXISTS (
+         SELECT FROM pg_constraint WHERE contype = 'f' AND confrelid = 'accounts'::regclass AND conrelid = c.oid
+           AND conkey = ARRAY[a.attnum]))
+     ORDER BY 1`,
+  );
+}
+
 /** SQL, because the name of the table is data. */
-async function countRowsOf(runner: SqlRunner, { name, column }: AccountTable, accountId: string): Promise<number> {
+async function countRowsOf(runner: SqlRunner, { name, column }: AccountColumn, accountId: string): Promise<number> {
   const [row] = await runner.query<{ count: number }>(
     `SELECT count(*)::float8 AS count FROM ${name} WHERE ${column} = $1`,
     [accountId],
@@ -203,7 +305,7 @@ async function countRowsOf(runner: SqlRunner, { name, column }: AccountTable, ac
 /** SQL, because TypeORM's DELETE has no LIMIT. @returns how many. */
 async function deleteRowsOf(
   runner: SqlRunner,
-  { name, column }: AccountTable,
+  { name, column }: AccountColumn,
   accountId: string,
   limit: number,
 ): Promise<number> {
@@ -212,6 +314,16 @@ async function deleteRowsOf(
     [accountId, limit],
   );
   return gone.length;
+}
+
+/** For rows `a` of `live_audio`, which has no foreign key (docs/decisions/0032). */
+const WITHOUT_RECORDING = 'NOT EXISTS (SELECT FROM recordings r WHERE r.id = a.recording_id)';
+
+async function countOrphanAudio(runner: SqlRunner): Promise<number> {
+  const [row] = await runner.query<{ count: number }>(
+    `SELECT count(*)::float8 AS count FROM live_audio a WHERE ${WITHOUT_RECORDING}`,
+  );
+  return row?.count ?? 0;
 }
 
 /** Puts their objects on the list of those to remove, in the same statement: hence SQL. @returns how many. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { KNOWN_TABLES, selectArchivedTables } from '../../../src/modules/archives/account-tables.js';
 import { AccountService } from '../../../src/modules/account/account.service.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
@@ -10,7 +11,9 @@ import { startService, useService } from '../../../src/testing/test-service.js';
 import { silenceWav } from '../../support/audio/audio-bytes.js';
 import { ROOT } from '../../support/paths.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
+import { signIn } from '../../support/http/session-client.js';
 import { commandRunner } from '../../support/service/cli.js';
+import { insertRecordings } from '../../support/state/inserted-rows.js';
 import { fail, transcribe, upload } from '../../support/state/recording-states.js';
 
 const service = useService({ ROLES: 'api' });
@@ -24,6 +27,35 @@ const purge = async ({ accountId }: Pick<ApiClient, 'accountId'>, args: string[]
   const said = await run(all, 'account:purge', '--account', accountId, '--json', ...args);
   return { ...said, result: said.stdout ? JSON.parse(said.stdout) : null };
 };
+
+const verifyClosed = async ({ accountId }: Pick<ApiClient, 'accountId'>) => {
+  const { code, stdout } = await run(environment, 'account:verify-closed', '--account', accountId, '--json');
+  return { code, result: JSON.parse(stdout) as { advice: string; left: Record<string, number> } };
+};
+
+async function columnsOf(table: string): Promise<string[]> {
+  const rows = await service.database.query<{ name: string }>(
+    'SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1',
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Rows of each table of which any column has any of these ids. */
+async function rowsThatName(ids: readonly string[]): Promise<Record<string, number>> {
+  const tables = await service.database.query<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [row] = await service.database.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${name} t WHERE t::text ~ $1`,
+      [ids.join('|')],
+    );
+    counts[name] = row?.count ?? -1;
+  }
+  return counts;
+}
 
 /** A recording in each state, and a row of everything else. */
 async function accountWithEverything(): Promise<ApiClient> {
@@ -72,11 +104,15 @@ const folderOf = ({ accountId }: ApiClient): string =>
 
 function expectNothingLeft(left: Record<string, number>): void {
   expect(Object.keys(left)).toEqual(
-    expect.arrayContaining(['accounts', 'api_keys', 'recordings', 'events', 'webhooks', 'object_removals']),
+    expect.arrayContaining([
+      'accounts',
+      'transcriptions',
+      'search_documents',
+      'deliveries',
+      'live_audio',
+      'keys in Redis',
+    ]),
   );
-  // No index leads from an account to these. They go with recordings and events.
-  expect(Object.keys(left)).not.toEqual(expect.arrayContaining(['transcriptions']));
-  expect(Object.keys(left)).not.toEqual(expect.arrayContaining(['deliveries']));
   expect(left).toEqual(Object.fromEntries(Object.keys(left).map((name) => [name, 0])));
 }
 
@@ -115,6 +151,48 @@ describe('account:purge', () => {
     expect(await recordingsOf(other)).toBe(4);
     await access(folderOf(other));
     await other.get('/v1/account').expect(200);
+  });
+
+  it('leaves no row in any table that names the account or anything of it, and account:verify-closed counts again', async () => {
+    const client = await accountWithEverything();
+    const { session } = await signIn(service, client.accountId, { email: 'ada@example.com' });
+    const [recording] = await insertRecordings(service, client, { status: `'transcribed'` });
+    await client.post(`/v1/recordings/${recording}/shares`, {}).expect(201);
+    await service.database.query(`INSERT INTO live_audio (recording_id, byte_offset, audio) VALUES ($1, 0, '')`, [
+      recording,
+    ]);
+    const ids = [client.accountId, session.id, session.person.id];
+    for (const { name } of await selectArchivedTables(service.database)) {
+      if (!(await columnsOf(name)).includes('id') || !(await columnsOf(name)).includes('account_id')) continue;
+      const rows = await service.database.query<{ id: string }>(`SELECT id FROM ${name} WHERE account_id = $1`, [
+        client.accountId,
+      ]);
+      ids.push(...rows.map(({ id }) => id).filter((id) => id.length === 36));
+    }
+    expect(ids.length).toBeGreaterThan(15);
+    expect(Object.values(await rowsThatName(ids)).filter((count) => count > 0).length).toBeGreaterThan(15);
+    const open = await verifyClosed(client);
+    expect(open).toMatchObject({ code: 1, result: { advice: 'Run account:purge.' } });
+    expect(open.result.left).toMatchObject({ accounts: 1, recordings: 5, sessions: 1, api_keys: 1, live_audio: 0 });
+
+    const { code, result } = await purge(client, ['--yes']);
+    expect(code).toBe(0);
+    expect(result.removed).toMatchObject({
+      recordings: 5,
+      rows: { accounts: 1, recordings: 5, transcriptions: 1, people: 1, shares: 1, live_audio: 1, webhooks: 1 },
+    });
+    const tables = await rowsThatName(ids);
+    expect(tables).toEqual(Object.fromEntries(Object.keys(tables).map((name) => [name, 0])));
+    const closed = await verifyClosed(client);
+    expect(closed).toMatchObject({ code: 0, result: { advice: 'Nothing is left.' } });
+    expectNothingLeft(closed.result.left);
+  });
+
+  it('knows of every table what an archive of an account has of it', async () => {
+    const tables = await service.database.query<{ name: string }>(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
+    );
+    expect(tables.map(({ name }) => name)).toEqual([...KNOWN_TABLES].toSorted());
   });
 
   it('that was killed in the middle is continued, and one that has ended says so', async () => {
@@ -175,7 +253,7 @@ describe('account:purge', () => {
     s3.objects.set(`${client.accountId}/2026/11/forgotten.wav`, Buffer.from('an orphan'));
 
     const { code, result } = await purge(client, ['--yes'], variables);
-    expect({ code, removed: result.removed }).toEqual({ code: 0, removed: { recordings: 5, objects: 6 } });
+    expect({ code, result }).toMatchObject({ code: 0, result: { removed: { recordings: 5, objects: 6 } } });
     expectNothingLeft(result.left);
     expect([...s3.objects.keys()]).toEqual([expect.stringMatching(new RegExp(`^${other.accountId}/`))]);
     await remote.close();
