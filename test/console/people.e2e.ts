@@ -74,6 +74,25 @@ describe('people at the console', () => {
     await expectGood(again, 'person-link-used');
   });
 
+  it('are offered the ways to sign in that the operator has left on', async () => {
+    const page = await open();
+    const offer = (ways: string[]) =>
+      page.route('**/v1/sign-in-providers', (route) => route.fulfill({ json: { ways, providers: [] } }));
+    await offer(['link']);
+    await page.reload();
+    await page.getByText('Open the link that an administrator of your account has made for you.').waitFor();
+    expect(await page.getByLabel('Password').count()).toBe(0);
+    await expectGoodState(page, 'sign-in-without-password');
+    const email = emailOf('olga');
+    const token = await linkFor(service, tested.account.accountId, { email, name: 'Olga Owner' });
+    await go(page, `#link=${token}`);
+    await button(page, 'Sign in').click();
+    await list(page);
+    await go(page, '#/profile');
+    await heading(page, 'Your sign-in').waitFor();
+    expect(await page.getByLabel('New password').count()).toBe(0);
+  });
+
   it('invite others, who see what their role allows, and change and remove them', async () => {
     const olga = await owner();
     await olga.send('patch', '/v1/session/person', { password: PASSWORD }).expect(200);

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type Role, ROLES } from '../../access/roles.js';
-import { IsEmail, IsOneOf, IsText } from '../../platform/http/input/rules.js';
+import { IsEmail, IsOmittable, IsOneOf, IsText } from '../../platform/http/input/rules.js';
 import { pageFields, PageFields, type PageQuery, type PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { InvitationPreview } from './invitees.service.js';
@@ -38,10 +38,11 @@ export class AcceptInvitationDto extends InvitationLinkDto {
   @IsText(1, 100)
   name: string;
 
-  /** Password with which the person signs in from now on. */
+  /** Password with which the person signs in from now on. Required, unless `ways` of the service has no `password`. */
   @ApiProperty({ example: 'three blue kites over Oslo' })
+  @IsOmittable()
   @IsText(12, MAX_PASSWORD)
-  password: string;
+  password?: string;
 }
 
 export class InvitationView {

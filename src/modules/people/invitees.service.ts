@@ -2,20 +2,32 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { setSigningIn } from '../../access/acting.js';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
-import { AuthenticationError, ConflictError, PermissionError } from '../../platform/errors/errors.js';
+import { DatabaseService, type Tx } from '../../platform/database/database.service.js';
+import {
+  AuthenticationError,
+  ConflictError,
+  InvalidRequestError,
+  PermissionError,
+  SignInWayOffError,
+} from '../../platform/errors/errors.js';
 import { Membership } from './membership.entity.js';
 import { BOUND_TO_ACCOUNT, endSessions, insertMembership, lockMembers, lockPerson } from './memberships.queries.js';
-import { PasswordsService } from './passwords.service.js';
+import { type HashedPassword, PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
 import { type SessionDetails, SessionsService } from './sessions.service.js';
 import { type OpenInvitation, SignInLinksService } from './sign-in-links.service.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 import { insertSession, type SessionClient } from './sign-ins.service.js';
 
 /** What somebody sees of an invitation before accepting it. */
 export interface InvitationPreview extends OpenInvitation {
   accountName: string;
+}
+
+interface NoPassword {
+  hash: null;
+  salt: null;
 }
 
 /** Those who have the link of an invitation: they become members, as a new person or as the one who has signed in (D99). */
@@ -27,6 +39,7 @@ export class InviteesService {
     private readonly passwords: PasswordsService,
     private readonly sessions: SessionsService,
     private readonly versions: CredentialVersionsService,
+    private readonly ways: SignInWaysService,
   ) {}
 
   /** The link can still be used. @throws NotFoundError */
@@ -40,29 +53,44 @@ export class InviteesService {
   }
 
   /**
-   * Makes a new person, whoever else has this e-mail address.
+   * Makes a new person, whoever else has this e-mail address. Where passwords are switched off the person has none, and the
+   * session is as one that began with a link.
    * @returns a session of the person, and its token
-   * @throws InvalidRequestError, NotFoundError, LimitExceededError
+   * @throws InvalidRequestError, NotFoundError, LimitExceededError, SignInWayOffError
    */
   async accept(
-    { link, name, password }: { link: string; name: string; password: string },
+    { link, name, password }: { link: string; name: string; password?: string | undefined },
     client: SessionClient,
   ): Promise<{ token: string; details: SessionDetails }> {
-    this.passwords.refuseCommon(password);
+    this.requirePassword(password);
     const invitation = await this.links.findInvitation(link);
     const { email, accountId, role } = invitation;
     const personId = uuidv7();
     setSigningIn(personId);
-    const begun = await this.passwords.change(email, password, async (tx, { hash, salt }) => {
+    const enter = async (tx: Tx, { hash, salt }: HashedPassword | NoPassword) => {
       await lockMembers(tx, accountId);
       await this.links.useInvitation(tx, invitation);
       const times = { createdAt: new Date(), updatedAt: new Date() };
       await tx.manager.insert(Person, { id: personId, name, email, passwordHash: hash, passwordSalt: salt, ...times });
       await insertMembership(tx, { accountId, personId, role });
-      return await insertSession(tx, { personId, accountId, beganWith: 'password', linkMadeBy: null }, client);
-    });
+      const beganWith = hash === null ? 'link' : 'password';
+      return await insertSession(tx, { personId, accountId, beganWith, linkMadeBy: null }, client);
+    };
+    const begun =
+      password === undefined
+        ? await this.database.transact((tx) => enter(tx, { hash: null, salt: null }))
+        : await this.passwords.change(email, password, enter);
     if (!begun) throw new AuthenticationError();
     return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+  }
+
+  /** It is needed where people sign in with one. Nobody becomes a person who could not come again. */
+  private requirePassword(password: string | undefined): void {
+    if (this.ways.all.length === 0) throw new SignInWayOffError('password');
+    if (password !== undefined) {
+      this.ways.require('password');
+      this.passwords.refuseCommon(password);
+    } else if (this.ways.has('password')) throw new InvalidRequestError({ field: 'password', reason: 'is required' });
   }
 
   /**

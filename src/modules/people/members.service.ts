@@ -22,6 +22,7 @@ import {
 } from './memberships.queries.js';
 import type { Session } from './session.entity.js';
 import { type MadeLink, SignInLinksService } from './sign-in-links.service.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 
 const LINK_DAYS = 1;
 
@@ -44,6 +45,7 @@ export class MembersService {
     private readonly database: DatabaseService,
     private readonly versions: CredentialVersionsService,
     private readonly links: SignInLinksService,
+    private readonly ways: SignInWaysService,
   ) {}
 
   /** Oldest first. */
@@ -94,9 +96,10 @@ export class MembersService {
 
   /**
    * With which the member signs in, and sets another password. Ends the one before.
-   * @throws NotFoundError, PermissionError, ConflictError
+   * @throws SignInWayOffError, NotFoundError, PermissionError, ConflictError
    */
   async createLink(accountId: string, id: string, editorId: string): Promise<{ link: MadeLink; personId: string }> {
+    this.ways.require('link');
     return await this.database.transact(async (tx) => {
       const member = await lockMember(tx, accountId, id);
       const { personId, role } = member;

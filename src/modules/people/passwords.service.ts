@@ -6,6 +6,7 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { lockByName } from '../../platform/database/locks.js';
 import { InvalidRequestError } from '../../platform/errors/errors.js';
 import { isCommonPassword } from './common-passwords.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 
 interface Cost {
   N: number;
@@ -38,7 +39,7 @@ interface FoundPassword {
 }
 
 /** A password as it is stored: both as base64url. */
-interface HashedPassword {
+export interface HashedPassword {
   hash: string;
   salt: string;
 }
@@ -51,10 +52,14 @@ interface HashedPassword {
 export class PasswordsService {
   private readonly limit = new ConcurrencyLimit(AT_ONCE);
 
-  constructor(private readonly database: DatabaseService) {}
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly ways: SignInWaysService,
+  ) {}
 
-  /** The first person with this address and password; null for none. */
+  /** The first person with this address and password; null for none. @throws SignInWayOffError */
   async find(email: string, password: string): Promise<FoundPassword | null> {
+    this.ways.require('password');
     const stored = await this.storedOf(email);
     const salt = stored.find((row) => row.salt !== null)?.salt;
     const given = await this.hash(password, salt ? Buffer.from(salt, 'base64url') : NO_SALT);

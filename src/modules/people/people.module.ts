@@ -23,6 +23,7 @@ import { CurrentSessionController, SessionsController } from './sessions.control
 import { SessionsService } from './sessions.service.js';
 import { SignInLink } from './sign-in-link.entity.js';
 import { SignInLinksService } from './sign-in-links.service.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 import { SignInsService } from './sign-ins.service.js';
 
 @Module({
@@ -51,6 +52,7 @@ import { SignInsService } from './sign-ins.service.js';
     SessionCredentialsService,
     SessionsService,
     SignInLinksService,
+    SignInWaysService,
     SignInsService,
   ],
   exports: [SessionCredentialsService],

@@ -10,6 +10,7 @@ import { endSessions, lockPerson } from './memberships.queries.js';
 import { PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 import { SignInsService } from './sign-ins.service.js';
 
 /** What is undefined stays. */
@@ -28,6 +29,7 @@ export class ProfilesService {
     private readonly database: DatabaseService,
     private readonly passwords: PasswordsService,
     private readonly signIns: SignInsService,
+    private readonly ways: SignInWaysService,
     private readonly versions: CredentialVersionsService,
   ) {}
 
@@ -35,12 +37,13 @@ export class ProfilesService {
    * A new password, and a new e-mail address, take the current password, except in a session that began with a link: so a
    * forgotten password is replaced. A new password ends all other sessions of the person, and the links that sign in.
    * @param address of the client, whose guesses are limited
-   * @throws InvalidRequestError, RateLimitError
+   * @throws InvalidRequestError, RateLimitError, SignInWayOffError
    */
   async update(session: Session, changes: ProfileChanges, address: string | undefined): Promise<void> {
     const { name, email, password, currentPassword } = changes;
     const person = await this.find(session.personId);
     if (await this.isOfProvider(person.id)) refuseOfProvider({ name, email, password });
+    if (password !== undefined) this.ways.require('password');
     const isOtherEmail = email !== undefined && email.toLowerCase() !== person.email.toLowerCase();
     if (password !== undefined) this.passwords.refuseCommon(password);
     const hasPassword = person.passwordHash !== null;

@@ -6,6 +6,7 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { NotFoundError } from '../../platform/errors/errors.js';
 import { hashOfToken } from './session-credentials.service.js';
 import { SignInLink } from './sign-in-link.entity.js';
+import { SignInWaysService } from './sign-in-ways.service.js';
 
 const TOKEN_BYTES = 32;
 const SIGN_IN = /^vnl_[\w-]{43}$/;
@@ -42,7 +43,10 @@ export type OpenInvitation = Pick<SignInLink, 'id' | 'accountId' | 'expiresAt'> 
 /** Links for one use. */
 @Injectable()
 export class SignInLinksService {
-  constructor(private readonly database: DatabaseService) {}
+  constructor(
+    private readonly database: DatabaseService,
+    private readonly ways: SignInWaysService,
+  ) {}
 
   /** Also removes those of the account that have expired. Without a person it is an invitation. */
   async create(tx: Tx, { days, ...link }: NewLink): Promise<MadeLink> {
@@ -67,14 +71,21 @@ export class SignInLinksService {
     return { id, token, expiresAt };
   }
 
-  /** Uses up a link that signs in a person. Null for one that was used, has expired, or does not exist. */
+  /**
+   * Uses up a link that signs in a person. Null for one that was used, has expired, or does not exist.
+   * @throws SignInWayOffError where links are switched off, for one that the operator has not made
+   */
   async use(tx: Tx, token: string): Promise<UsedLink | null> {
-    if (!SIGN_IN.test(token)) return null;
-    const [used] = await tx.query<UsedLink>(
-      `DELETE FROM sign_in_links WHERE token_hash = $1 AND person_id IS NOT NULL AND expires_at > now()
-       RETURNING person_id AS "personId", account_id AS "accountId", created_by_person AS "linkMadeBy"`,
-      [hashOfToken(token)],
-    );
+    const isUsable = this.ways.has('link') ? 'TRUE' : '(created_by_person IS NULL AND created_by_key IS NULL)';
+    const [used] = SIGN_IN.test(token)
+      ? await tx.query<UsedLink>(
+          `DELETE FROM sign_in_links
+           WHERE token_hash = $1 AND person_id IS NOT NULL AND expires_at > now() AND ${isUsable}
+           RETURNING person_id AS "personId", account_id AS "accountId", created_by_person AS "linkMadeBy"`,
+          [hashOfToken(token)],
+        )
+      : [];
+    if (!used) this.ways.require('link');
     return used ?? null;
   }
 

@@ -63,7 +63,7 @@ export class SignInsService {
 
   /**
    * @returns the session and its token, which is not stored
-   * @throws InvalidRequestError, AuthenticationError, RateLimitError
+   * @throws InvalidRequestError, AuthenticationError, RateLimitError, SignInWayOffError
    */
   async begin(signIn: SignIn, client: SessionClient): Promise<{ token: string; details: SessionDetails }> {
     const { email, password, link } = signIn;

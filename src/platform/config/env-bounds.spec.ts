@@ -231,6 +231,21 @@ describe('ACCEPTED_FORMATS', () => {
   });
 });
 
+describe('SIGN_IN_WAYS', () => {
+  it.each([
+    [undefined, ['password', 'link']],
+    ['link, password', ['password', 'link']],
+    ['link', ['link']],
+    ['none', []],
+  ])('%s is %j', (SIGN_IN_WAYS, ways) => expect(read({ SIGN_IN_WAYS }).signInWays).toEqual(ways));
+
+  it.each(['passwords', 'password,none', ',', 'password,', 'constructor'])('refuses %s', (text) => {
+    expect(() => read({ SIGN_IN_WAYS: text })).toThrow(
+      refusal('SIGN_IN_WAYS', 'must be none, or some of password, link, separated by commas'),
+    );
+  });
+});
+
 it('every broken variable is named, each on its line', () => {
   expect(() => read({ PORT: 'x', LEASE_SECONDS: '0' })).toThrow(
     /^Invalid environment variables:\n {2}PORT must [^\n]+\n {2}LEASE_SECONDS must [^\n]+$/,

@@ -100,6 +100,16 @@ export class EnvReader {
     return items.every(valid) ? items : this.refuse(name, `must be ${what}, separated by commas`, []);
   }
 
+  /** All of them when nothing is set; none for `none`. */
+  someOf<T extends string>(name: string, allowed: readonly T[]): readonly T[] {
+    const text = this.text(name);
+    if (text === null || text === 'none') return text === null ? allowed : [];
+    const named = text.split(',').map((item) => item.trim());
+    const isKnown = named.every((item) => allowed.some((one) => one === item));
+    if (!isKnown) this.refuse(name, `must be none, or some of ${allowed.join(', ')}, separated by commas`, []);
+    return allowed.filter((one) => named.includes(one));
+  }
+
   secret(name: string, minLength: number): string | null {
     const text = this.text(name);
     if (text === null || text.length >= minLength) return text;

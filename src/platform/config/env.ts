@@ -25,6 +25,10 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
   return env;
 }
 
+/** With what people sign in, beside the providers of OIDC_PROVIDERS. */
+export const SIGN_IN_WAYS = ['password', 'link'] as const;
+export type SignInWay = (typeof SIGN_IN_WAYS)[number];
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** A row for each variable: its field, its name, its rule and its default. docs/operations.md explains them. */
@@ -74,6 +78,8 @@ function readVariables(read: EnvReader) {
     corsOrigins: read.list('CORS_ORIGINS', (item) => URL.canParse(item), 'origins such as https://app.example.com'),
     /** Whether the api role serves the console at `/`. */
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
+    /** Those that the operator lets people use. */
+    signInWays: read.someOf('SIGN_IN_WAYS', SIGN_IN_WAYS),
     /** JSON, read by the module of people. */
     oidcProviders: read.text('OIDC_PROVIDERS'),
     metricsToken: read.secret('METRICS_TOKEN', 16),

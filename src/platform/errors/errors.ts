@@ -4,7 +4,7 @@
  */
 export abstract class ApiError extends Error {
   abstract readonly status: number;
-  /** An integer, but for the named codes of D26, D52, D78 and D96. */
+  /** An integer, but for the named codes of D26, D52, D78, D96 and D104. */
   abstract readonly code: number | string;
   abstract readonly type: string;
   /** Whole seconds for a `Retry-After` header. */
@@ -39,12 +39,21 @@ export class AuthenticationError extends ApiError {
 
 export class PermissionError extends ApiError {
   readonly status = 403;
-  readonly code = 1003;
+  readonly code: number | string = 1003;
   readonly type = 'PermissionError';
 
   /** @param scope that is needed; null if no scope would do. */
-  constructor(scope: string | null, message = `This API key lacks the scope ${scope}.`) {
-    super(message, scope === null ? {} : { required_scope: scope });
+  constructor(scope: string | null, message = `This API key lacks the scope ${scope}.`, details = {}) {
+    super(message, scope === null ? details : { required_scope: scope });
+  }
+}
+
+/** The operator has switched it off (D104). */
+export class SignInWayOffError extends PermissionError {
+  override readonly code = 'SIGN_IN_WAY_OFF';
+
+  constructor(way: string) {
+    super(null, `Signing in with a ${way} is switched off. Ask the operator of this service for another way.`, { way });
   }
 }
 

@@ -16,6 +16,7 @@ import { usePageTitle } from '../../layout/use-page-title';
 import { ask } from '../../session/ask';
 import { client, session, signInPerson, signOut } from '../../session/session';
 import { openedLink, type PersonLink } from '../../session/sign-in-link';
+import { useSignInWays } from '../../session/sign-in-ways';
 import { SignInFrame } from '../sign-in/sign-in-page';
 
 /** A link for a person: nothing is used up before a button is pressed. */
@@ -31,9 +32,10 @@ export default function LinkPage() {
 const close = () => (openedLink.value = null);
 
 /** Signs out the person or key before. */
-function enter(begun: Session): void {
+function finish(begun: Session): void {
   if (client.peek()) signOut();
   signInPerson(begun);
+  close();
 }
 
 function SignInLinkForm({ token }: PersonLink) {
@@ -41,7 +43,13 @@ function SignInLinkForm({ token }: PersonLink) {
   const begun = useSignal<Session | null>(null);
   const { busy, error, run } = useSubmit();
   const isUsed = error.value instanceof ApiError && error.value.status === 401;
-  const signIn = () => void run(async () => void (begun.value = await ask('POST', 'sessions', { link: token })));
+  const { ways } = useSignInWays();
+  const signIn = () =>
+    void run(async () => {
+      const answer = await ask<Session>('POST', 'sessions', { link: token });
+      if (ways.includes('password')) begun.value = answer;
+      else finish(answer);
+    });
   if (begun.value) return <PasswordForm begun={begun.value} />;
   return (
     <>
@@ -74,10 +82,6 @@ function SignInLinkForm({ token }: PersonLink) {
 function PasswordForm({ begun }: { begun: Session }) {
   const password = useSignal('');
   const { busy, error, run } = useSubmit();
-  const finish = (changed: Session) => {
-    enter(changed);
-    close();
-  };
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => finish(await ask('PATCH', 'session/person', { password: password.value })));
@@ -176,14 +180,14 @@ function JoinForm({ token, onOther }: { token: string; onOther: () => void }) {
 }
 
 function AcceptForm({ token, email }: { token: string; email: string }) {
+  const hasPassword = useSignInWays().ways.includes('password');
   const [name, password] = [useSignal(''), useSignal('')];
   const { busy, error, run } = useSubmit();
   const submit = (event: Event) => {
     event.preventDefault();
     void run(async () => {
-      const body = { link: token, name: name.value.trim(), password: password.value };
-      enter(await ask('POST', 'invitations/accept', body));
-      close();
+      const body = { link: token, name: name.value.trim(), ...(hasPassword && { password: password.value }) };
+      finish(await ask('POST', 'invitations/accept', body));
     });
   };
   return (
@@ -202,16 +206,18 @@ function AcceptForm({ token, email }: { token: string; email: string }) {
           onInput={(event: InputEvent) => (name.value = (event.currentTarget as HTMLInputElement).value)}
         />
       </Field>
-      <NewPassword
-        value={password.value}
-        error={fieldError(error.value, 'password')}
-        onInput={(text) => (password.value = text)}
-      />
+      {hasPassword && (
+        <NewPassword
+          value={password.value}
+          error={fieldError(error.value, 'password')}
+          onInput={(text) => (password.value = text)}
+        />
+      )}
       <button type="submit" class="button is-primary" disabled={busy.value}>
         {busy.value ? 'Joining…' : 'Join'}
       </button>
       <p class="muted small">
-        You have a password for another account already? Close this page, sign in, and open the link again.
+        You sign in to another account here already? Close this page, sign in, and open the link again.
       </p>
       <button type="button" class="button is-quiet" onClick={close}>
         Cancel

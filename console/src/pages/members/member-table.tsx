@@ -8,6 +8,7 @@ import { formatAge } from '../../format/date';
 import { ask } from '../../session/ask';
 import { may } from '../../session/permissions';
 import { session } from '../../session/session';
+import { useSignInWays } from '../../session/sign-in-ways';
 import { mayGive, ROLES } from './roles';
 
 interface Props {
@@ -58,6 +59,7 @@ interface RowProps {
 
 function MemberRow({ member, isBusy, onRole, onRemove, onLink }: RowProps) {
   const { name, email, role, last_seen_at, person_id } = member;
+  const { ways } = useSignInWays();
   const isOwn = person_id === session.value?.person.id;
   const mayChange = session.value !== null && may('account:write') && mayGive(role) && !isOwn;
   return (
@@ -84,9 +86,11 @@ function MemberRow({ member, isBusy, onRole, onRemove, onLink }: RowProps) {
               </option>
             ))}
           </select>
-          <button type="button" class="button" aria-label={`Sign-in link for ${name}`} onClick={onLink}>
-            Sign-in link
-          </button>
+          {ways.includes('link') && (
+            <button type="button" class="button" aria-label={`Sign-in link for ${name}`} onClick={onLink}>
+              Sign-in link
+            </button>
+          )}
           <button type="button" class="button is-danger" aria-label={`Remove ${name}`} onClick={onRemove}>
             Remove
           </button>

@@ -15,11 +15,13 @@ import { useAsync } from '../../hooks/use-async';
 import { PageHeader } from '../../layout/page-header';
 import { ask } from '../../session/ask';
 import { session, signOut } from '../../session/session';
+import { useSignInWays } from '../../session/sign-in-ways';
 import '../members/members.css';
 
 /** What people change of themselves, and where they have signed in. */
 export default function ProfilePage() {
   const own = session.value;
+  const { ways } = useSignInWays();
   const sessions = useAsync(() => ask<SessionPage>('GET', 'sessions?limit=50'), []);
   if (!own) return null;
   return (
@@ -28,7 +30,7 @@ export default function ProfilePage() {
       {own.provider === undefined ? (
         <>
           <NameForm key={own.person.name} name={own.person.name} />
-          <PasswordForm own={own} onChanged={sessions.reload} />
+          {ways.includes('password') && <PasswordForm own={own} onChanged={sessions.reload} />}
         </>
       ) : (
         <p class="muted">You change your name, e-mail address and password where you sign in: {own.provider}.</p>

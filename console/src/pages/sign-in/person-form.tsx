@@ -8,6 +8,19 @@ import { useSubmit } from '../../forms/use-submit';
 import { ask } from '../../session/ask';
 import { signInPerson, signInReason } from '../../session/session';
 
+/** Why somebody is here who had signed in. */
+export function SignInAgain() {
+  if (!signInReason.value) return null;
+  return (
+    <p class="notice is-warn">
+      <Icon name="info" />
+      <span>
+        <strong>Sign in again.</strong> {signInReason.value}
+      </span>
+    </p>
+  );
+}
+
 /** The cookie of the session stays on this device until the person signs out. */
 export function PersonForm() {
   const [email, password] = [useSignal(''), useSignal('')];
@@ -30,14 +43,7 @@ export function PersonForm() {
             </span>
           </p>
         )}
-        {error.value === null && signInReason.value && (
-          <p class="notice is-warn">
-            <Icon name="info" />
-            <span>
-              <strong>Sign in again.</strong> {signInReason.value}
-            </span>
-          </p>
-        )}
+        {error.value === null && <SignInAgain />}
       </div>
       {!isWrong && <FormError error={error.value} />}
       <Field label="E-mail address">

@@ -2,12 +2,11 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-import { useAsync } from '../../hooks/use-async';
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
-import { ask } from '../../session/ask';
 import { baseUrl, lastWasKey } from '../../session/session';
-import { PersonForm } from './person-form';
+import { type Provider, useSignInWays } from '../../session/sign-in-ways';
+import { PersonForm, SignInAgain } from './person-form';
 import { SignInForm } from './sign-in-form';
 import './sign-in.css';
 
@@ -16,6 +15,8 @@ const BARS = [8, 14, 30, 52, 38, 64, 88, 70, 46, 58, 34, 18, 10, 26, 60, 94, 76,
 
 export function SignInPage() {
   usePageTitle('Sign in');
+  const { ways, providers } = useSignInWays();
+  const hasPassword = ways.includes('password');
   const withKey = useSignal(lastWasKey);
   useEffect(() => document.getElementById(withKey.value ? 'key' : 'email')?.focus(), [withKey.value]);
   return (
@@ -23,31 +24,29 @@ export function SignInPage() {
       <div class="sign-in-words">
         <h1>Sign in</h1>
         <p class="muted">
-          {withKey.value ? 'Use an API key of your account and its secret.' : 'Use your e-mail address and password.'}
+          {withKey.value ? 'Use an API key of your account and its secret.' : wordsFor(ways, providers)}
         </p>
       </div>
-      <Providers />
-      {withKey.value ? <SignInForm /> : <PersonForm />}
+      <Providers providers={providers} isAlone={!withKey.value && !hasPassword} />
+      {withKey.value ? <SignInForm /> : hasPassword ? <PersonForm /> : <SignInAgain />}
       <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
-        {withKey.value ? 'Use a password' : 'Use an API key'}
+        {withKey.value ? (hasPassword ? 'Use a password' : 'Use no API key') : 'Use an API key'}
       </button>
-      {!withKey.value && (
+      {!withKey.value && hasPassword && ways.includes('link') && (
         <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
       )}
     </SignInFrame>
   );
 }
 
-interface Provider {
-  name: string;
-  title: string;
-  path: string;
+function wordsFor(ways: readonly string[], providers: readonly Provider[]): string {
+  if (ways.includes('password')) return 'Use your e-mail address and password.';
+  if (ways.includes('link')) return 'Open the link that an administrator of your account has made for you.';
+  return providers.length > 0 ? 'Use the sign-in of your company.' : 'People do not sign in here.';
 }
 
 /** OpenID providers, which the browser goes to. Without an answer the other ways are there all the same. */
-function Providers() {
-  const found = useAsync(() => ask<{ providers: Provider[] }>('GET', 'sign-in-providers'), []);
-  const providers = found.value?.providers ?? [];
+function Providers({ providers, isAlone }: { providers: readonly Provider[]; isAlone: boolean }) {
   if (providers.length === 0) return null;
   return (
     <div class="sign-in-providers">
@@ -56,7 +55,7 @@ function Providers() {
           Sign in with {title}
         </a>
       ))}
-      <p class="muted small">or</p>
+      {!isAlone && <p class="muted small">or</p>}
     </div>
   );
 }

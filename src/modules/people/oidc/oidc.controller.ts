@@ -3,9 +3,11 @@ import { ApiExcludeController, ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../../access/access.decorators.js';
 import { keptSignInOf, keptSignInCookie, NO_KEPT_SIGN_IN, sessionCookie } from '../../../access/session-cookie.js';
+import { SIGN_IN_WAYS, type SignInWay } from '../../../platform/config/env.js';
 import { RateLimitError } from '../../../platform/errors/errors.js';
 import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
+import { SignInWaysService } from '../sign-in-ways.service.js';
 import { OidcClientService } from './oidc-client.service.js';
 import { OidcSignInsService, SignInFailure } from './oidc-sign-ins.service.js';
 
@@ -23,6 +25,10 @@ export class SignInProviderView {
 }
 
 export class SignInProvidersView {
+  /** With what people sign in beside these providers: the operator can switch each off. */
+  @ApiProperty({ enum: SIGN_IN_WAYS, isArray: true, example: ['password', 'link'] })
+  ways: SignInWay[];
+
   @ApiProperty({ type: [SignInProviderView] })
   providers: SignInProviderView[];
 }
@@ -30,19 +36,23 @@ export class SignInProvidersView {
 @ApiTags('Sessions')
 @Controller('v1/sign-in-providers')
 export class SignInProvidersController {
-  constructor(private readonly client: OidcClientService) {}
+  constructor(
+    private readonly client: OidcClientService,
+    private readonly ways: SignInWaysService,
+  ) {}
 
   /**
-   * List the OpenID providers
+   * List the ways to sign in
    *
    * @remarks
-   * Returns with whom people can sign in, beside a password and a link. Takes no credentials; the rate limit is that of the
+   * Returns the OpenID providers with which people can sign in, and the other ways. Takes no credentials; the rate limit is that of the
    * client's address.
    */
   @Get()
   @Public()
   list(@Query() _query: NoQuery): SignInProvidersView {
     return {
+      ways: [...this.ways.all],
       providers: this.client.providers.map(({ name, title }) => ({ name, title, path: `/sign-in/${name}` })),
     };
   }
