@@ -13,6 +13,7 @@ import { AuditLogService } from '../../modules/audit/audit-log.service.js';
 import { ApiKeysService } from '../../modules/api-keys/api-keys.service.js';
 import { PeopleService } from '../../modules/people/people.service.js';
 import { SignInLinksService } from '../../modules/people/sign-in-links.service.js';
+import { SignInWaysService } from '../../modules/people/sign-in-ways.service.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { UsageService } from '../../modules/recordings/usage-counters/usage.service.js';
 import { RetranscriptionsService } from '../../modules/transcriptions/retranscriptions.service.js';
@@ -57,6 +58,7 @@ class AdminModule {
         ApiKeysService,
         PeopleService,
         SignInLinksService,
+        SignInWaysService,
         WebhookSecretsService,
         RetranscriptionsService,
         { provide: SecurityLogService, useValue: securityLog },
