@@ -4,9 +4,10 @@ import { preact } from '@preact/preset-vite';
 import { defineConfig } from 'vite';
 
 import { precompress } from './precompress.ts';
+import { serviceWorker } from './service-worker/plugin.ts';
 
 export default defineConfig({
-  plugins: [preact(), precompress()],
+  plugins: [preact(), serviceWorker(), precompress()],
   // The service puts a nonce in its place with every response. The same text is in src/console/console-files.service.ts.
   html: { cspNonce: '{{CSP_NONCE}}' },
   // The client library as its source: the console needs no build of it.

@@ -8,6 +8,7 @@ import { render } from 'preact';
 
 import { App } from './app';
 import { followDeletions } from './bulk/deletions';
+import { keepConsole } from './offline/keep-console';
 import { keepFocus } from './layout/keep-focus';
 import { listenForShortcuts } from './hooks/use-shortcut';
 import { restrictMarkup } from './security/restrict-markup';
@@ -32,4 +33,5 @@ followAccount();
 followEvents();
 followUploads();
 followDeletions();
+keepConsole();
 render(<App />, document.getElementById('app') as HTMLElement);

@@ -39,9 +39,16 @@ const CONSOLE = {
   product: 'index.html',
   inputs: [
     LOCK,
-    ...['index.html', 'package.json', 'precompress.ts', 'public', 'src', 'tsconfig.json', 'vite.config.ts'].map(
-      (name) => `console/${name}`,
-    ),
+    ...[
+      'index.html',
+      'package.json',
+      'precompress.ts',
+      'public',
+      'service-worker',
+      'src',
+      'tsconfig.json',
+      'vite.config.ts',
+    ].map((name) => `console/${name}`),
     'sdk/src',
   ],
   commands: [

@@ -9,7 +9,9 @@ import type { FixedContent } from '../platform/http/send-text.js';
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
   '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
 };
 const PAGES = { '/': 'index.html', '/shared': 'shared.html' };
 /** Path of a page. */
@@ -99,6 +101,7 @@ function contentSecurityPolicy(nonce: string): string {
     "img-src 'self'",
     "media-src 'self' blob:",
     "worker-src 'self'",
+    "manifest-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -122,6 +125,6 @@ export function setPageHeaders(response: Response, nonce: string): void {
 export function setFileHeaders(response: Response, path: string): void {
   const isHashed = path.startsWith('/assets/');
   response.setHeader('Cache-Control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
-  // For an image that is opened by itself, and for a worker. Other scripts have the policy of their page.
+  // For an image that is opened by itself, and for a worker, also the service worker. Other scripts have the policy of their page.
   response.setHeader('Content-Security-Policy', FILE_POLICY);
 }

@@ -41,7 +41,7 @@ export class ConsoleController {
     response.end(page);
   }
 
-  @Get(['icon.svg', 'assets/:name'])
+  @Get(['icon.svg', 'icon-512.png', 'manifest.webmanifest', 'service-worker.js', 'assets/:name'])
   @Public()
   sendFile(@Req() request: Request, @Res() response: Response): void {
     const file = this.files.find(request.path);

@@ -28,6 +28,7 @@ describe('the console at /', () => {
           "form-action 'none'",
           "frame-ancestors 'none'",
           "img-src 'self'",
+          "manifest-src 'self'",
           "media-src 'self' blob:",
           "require-trusted-types-for 'script'",
           "script-src 'self'",
@@ -128,6 +129,16 @@ describe('the console at /', () => {
       await ask('get', path).set('If-None-Match', '"other"').expect(200);
     });
 
+    it.each([
+      ['/manifest.webmanifest', 'application/manifest+json'],
+      ['/service-worker.js', 'text/javascript; charset=utf-8'],
+      ['/icon-512.png', 'image/png'],
+    ])('include %s, which is checked each time', async (path, type) => {
+      const { headers } = await ask('get', path).expect(200);
+      expect(headers).toMatchObject({ 'content-type': type, 'cache-control': 'no-cache' });
+      expect(headers).not.toHaveProperty('service-worker-allowed');
+    });
+
     it('include an icon, which has no hash and is checked each time', async () => {
       const { headers } = await ask('get', '/icon.svg').expect(200);
       expect(headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' });
@@ -176,9 +187,12 @@ describe('the console at /', () => {
     expect(raw.headers['cache-control']).not.toBe(YEAR);
   });
 
-  it.each(['/', '/icon.svg', '/assets/x.js'])('%s knows no other method', async (path) => {
-    expect((await ask('post', path).expect(404)).body.error.code).toBe(3001);
-  });
+  it.each(['/', '/icon.svg', '/service-worker.js', '/share-target', '/assets/x.js'])(
+    '%s knows no other method',
+    async (path) => {
+      expect((await ask('post', path).expect(404)).body.error.code).toBe(3001);
+    },
+  );
 
   it('is not served by a process without the role api, nor with CONSOLE=off', async () => {
     const [asset = ''] = await assets();

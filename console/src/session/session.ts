@@ -80,7 +80,7 @@ export function signIn(pair: Credentials, { remember = false, scopes: known = nu
 
 /** The session of a person, whose cookie the browser has. */
 export function signInPerson(begun: Session): void {
-  storeSession();
+  storeSession(begun);
   signInReason.value = null;
   scopes.value = begun.scopes;
   lastWasKey = false;

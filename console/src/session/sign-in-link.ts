@@ -5,7 +5,7 @@ import { toast } from '../components/toast';
 import { startAt } from '../routing/hash-location';
 import { ask } from './ask';
 import { baseUrl, client, session, signIn, signInPerson, signInReason, signOut } from './session';
-import { forgetCredentials, hasStoredSession, storeSession } from './stored-credentials';
+import { forgetCredentials, hasStoredSession, storedSession, storeSession } from './stored-credentials';
 
 /** The code of a link that was opened while somebody is signed in: nothing changes before they answer. */
 export const askedCode = signal<string | null>(null);
@@ -57,7 +57,7 @@ function takeProvidersAnswer(problem: string | null): void {
     return;
   }
   if (client.peek()) signOut();
-  storeSession();
+  storeSession(null);
   void resumeSession();
 }
 
@@ -66,16 +66,18 @@ export function watchLinkCode(): void {
   addEventListener('hashchange', takeLinkCode);
 }
 
-/** Goes on with the session of the browser, if there is one. */
+/** Goes on with the session of the browser, if there is one. Without the service as far as it is known: one can record. */
 export async function resumeSession(): Promise<void> {
   if (!hasStoredSession()) return;
   isExchanging.value = true;
   try {
     signInPerson(await ask<Session>('GET', 'session'));
   } catch (error) {
-    if (error instanceof ApiError) forgetCredentials();
-    signInReason.value =
-      error instanceof ApiError ? 'Your session has ended.' : 'The service cannot be reached. Reload the page.';
+    const isEnded = error instanceof ApiError && error.status === 401;
+    const known = storedSession();
+    if (isEnded) forgetCredentials();
+    else if (known) return signInPerson(known);
+    signInReason.value = isEnded ? 'Your session has ended.' : 'The service cannot be reached. Reload the page.';
   } finally {
     isExchanging.value = false;
   }

@@ -1,3 +1,5 @@
+import type { Session } from 'vnotes';
+
 export interface Credentials {
   key: string;
   secret: string;
@@ -6,7 +8,7 @@ export interface Credentials {
 /** Only there when the person asked to stay signed in. */
 const NAME = 'voice-notes.credentials';
 
-/** That a person has signed in: the cookie itself is for the service alone to read. */
+/** Who has signed in, and with what role: the cookie itself is for the service alone to read. */
 const SESSION = 'voice-notes.session';
 
 export function hasStoredSession(): boolean {
@@ -17,9 +19,19 @@ export function hasStoredSession(): boolean {
   }
 }
 
-export function storeSession(): void {
+/** As it was known last, for when the service cannot be reached. */
+export function storedSession(): Session | null {
   try {
-    localStorage.setItem(SESSION, 'yes');
+    return JSON.parse(localStorage.getItem(SESSION) ?? 'null') as Session | null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param session null where only that there is one is known */
+export function storeSession(session: Session | null): void {
+  try {
+    localStorage.setItem(SESSION, JSON.stringify(session));
   } catch {
     // Without storage the service is asked each time.
   }

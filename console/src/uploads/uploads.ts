@@ -6,7 +6,7 @@ import { captureLock, heldLocks, whenFree } from './sending/locks';
 import { EMPTY, LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
 import { onTabMessage, type TabMessage, tellTabs } from './sending/tabs';
 import type { NoteDetails } from './new-note-details';
-import { newItem, randomId, type UploadItem } from './store/upload-item';
+import { newItem, randomId, SHARED, type UploadItem } from './store/upload-item';
 import { changeView, hideItem, showArrived, showItem, showStored, uploads, viewOf } from './upload-list';
 import { UploadQueue } from './sending/upload-queue';
 import { bytesOf, changeItem, isInMemory, itemsOf, keepInMemory, putItem, removeItem } from './store/upload-store';
@@ -48,6 +48,7 @@ export function currentOwner(): string {
 
 /** Reads the database again: another tab, or the recorder, changed it. */
 async function refresh(): Promise<void> {
+  await takeShared().catch(() => {});
   const items = await itemsOf(owners()).catch(() => []);
   const locks = await heldLocks();
   const isHeld = ({ id }: UploadItem) => locks.has(captureLock(id));
@@ -57,6 +58,13 @@ async function refresh(): Promise<void> {
   const capturing = kept.filter((item) => item.state === 'capturing' && isHeld(item)).map(({ id }) => id);
   showStored(kept, new Set(capturing));
   capturing.forEach(watchCapture);
+}
+
+/** What another app shared is sent to the account of who opens it. */
+async function takeShared(): Promise<void> {
+  const owner = currentOwner();
+  if (owner === '') return;
+  for (const { id } of await itemsOf([SHARED])) await changeItem(id, { owner });
 }
 
 const watched = new Set<string>();

@@ -18,6 +18,8 @@ interface PageOptions {
   reducedMotion?: boolean;
   /** Whether a recording goes to the service while it is made. */
   liveWords?: boolean;
+  /** Whether the browser keeps the console. Requests that its service worker answers cannot be held or refused. */
+  kept?: boolean;
   /** What the test has to arrange before anything is loaded. */
   arrange?: (page: Page) => Promise<unknown>;
   /** Messages of the browser's console that the test provokes. */
@@ -58,6 +60,7 @@ export class TestConsole {
       locale: 'en-GB',
       timezoneId: 'UTC',
       acceptDownloads: true,
+      serviceWorkers: options.kept ? 'allow' : 'block',
     });
 
     const problems = new PageProblems(new URL(url).origin, options.expectedProblems);

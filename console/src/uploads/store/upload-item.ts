@@ -16,6 +16,9 @@ export interface Problem {
  */
 type ItemState = 'capturing' | 'queued' | 'refused';
 
+/** Owner of what another app shared with the console, until somebody who is signed in opens it. */
+export const SHARED = 'shared';
+
 /** A recording or a file on its way to the service, as the database keeps it. */
 export interface UploadItem {
   id: string;
