@@ -33,6 +33,7 @@ const CORE: Grants = {
   token_issuers: { api: ALL },
   people: { api: ALL },
   identities: { api: ALL },
+  passkeys: { api: ALL },
   memberships: { api: ALL },
   sessions: { api: ALL },
   sign_in_links: { api: ALL },

@@ -21,6 +21,7 @@ import { People1795601300000 } from './0019-people.js';
 import { AuditLog1795601400000 } from './0020-audit-log.js';
 import { MakersOfLinks1795601450000 } from './0021-makers-of-links.js';
 import { Identities1795601600000 } from './0022-identities.js';
+import { Passkeys1795601800000 } from './0024-passkeys.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -44,6 +45,7 @@ const CORE: Migration[] = [
   AuditLog1795601400000,
   MakersOfLinks1795601450000,
   Identities1795601600000,
+  Passkeys1795601800000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -651,7 +651,7 @@ export type SessionView = {
     /**
      * With a link, the session acts for one account alone.
      */
-    began_with: 'password' | 'link' | 'provider';
+    began_with: 'password' | 'link' | 'provider' | 'passkey';
     /**
      * The accounts of the person, by their names.
      */
@@ -678,7 +678,7 @@ export type SessionListItem = {
     /**
      * With a link, the session acts for one account alone.
      */
-    began_with: 'password' | 'link' | 'provider';
+    began_with: 'password' | 'link' | 'provider' | 'passkey';
     /**
      * Address from which the person signed in.
      */
@@ -921,9 +921,9 @@ export type AcceptInvitationDto = {
      */
     name: string;
     /**
-     * Password with which the person signs in from now on.
+     * Password with which the person signs in from now on. Required, unless `ways` of the service has no `password`.
      */
-    password: string;
+    password?: string;
 };
 
 export type SignInProviderView = {
@@ -933,7 +933,121 @@ export type SignInProviderView = {
 };
 
 export type SignInProvidersView = {
+    ways: Array<'password' | 'link' | 'passkey'>;
     providers: Array<SignInProviderView>;
+};
+
+export type PasskeyView = {
+    id: string;
+    name: string;
+    created_at: string;
+    /**
+     * When the person last signed in with it.
+     */
+    last_used_at: string | null;
+};
+
+export type PasskeyPage = {
+    /**
+     * Path of this page.
+     */
+    uri: string;
+    /**
+     * Path of the first page.
+     */
+    first_page_uri: string;
+    /**
+     * Path of the next page; null on the last page.
+     */
+    next_page_uri: string | null;
+    /**
+     * Path of the previous page; null on the first page.
+     */
+    previous_page_uri: string | null;
+    /**
+     * Number of this page; 0 is the first page.
+     */
+    page: number;
+    /**
+     * Number of results in this response.
+     */
+    page_size: number;
+    /**
+     * Number of results on all pages.
+     */
+    total: number;
+    passkeys: Array<PasskeyView>;
+};
+
+export type PasskeyOptionsDto = {
+    /**
+     * The password of the person. A session that began over 10 minutes ago takes it.
+     */
+    current_password?: string;
+};
+
+export type PasskeyRegistrationView = {
+    /**
+     * For `PublicKeyCredential.parseCreationOptionsFromJSON()`. Good for one passkey within 5 minutes.
+     */
+    public_key: {
+        [key: string]: unknown;
+    };
+};
+
+export type CreatePasskeyDto = {
+    /**
+     * What the person calls it.
+     */
+    name: string;
+    /**
+     * What `navigator.credentials.create()` has made with the options, as JSON.
+     */
+    credential?: {
+        id: string;
+        rawId: string;
+        type: 'public-key';
+        response: {
+            clientDataJSON: string;
+            attestationObject: string;
+            [key: string]: unknown;
+        };
+        [key: string]: unknown;
+    };
+};
+
+export type UpdatePasskeyDto = {
+    /**
+     * What the person calls it.
+     */
+    name: string;
+};
+
+export type PasskeySignInOptionsView = {
+    /**
+     * For `PublicKeyCredential.parseRequestOptionsFromJSON()`. Good for one sign-in within 5 minutes.
+     */
+    public_key: {
+        [key: string]: unknown;
+    };
+};
+
+export type PasskeySignInDto = {
+    /**
+     * What `navigator.credentials.get()` has signed with the options, as JSON.
+     */
+    credential?: {
+        id: string;
+        rawId: string;
+        type: 'public-key';
+        response: {
+            clientDataJSON: string;
+            authenticatorData: string;
+            signature: string;
+            [key: string]: unknown;
+        };
+        [key: string]: unknown;
+    };
 };
 
 export type SubresourceUrisView = {
@@ -5048,6 +5162,384 @@ export type SignInProvidersListResponses = {
 };
 
 export type SignInProvidersListResponse = SignInProvidersListResponses[keyof SignInProvidersListResponses];
+
+export type PasskeysListData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Page number; 0 is the first page.
+         */
+        page?: number;
+        /**
+         * Number of results on a page.
+         */
+        limit?: number;
+    };
+    url: '/v1/session/passkeys';
+};
+
+export type PasskeysListErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeysListError = PasskeysListErrors[keyof PasskeysListErrors];
+
+export type PasskeysListResponses = {
+    /**
+     * OK
+     */
+    200: PasskeyPage;
+};
+
+export type PasskeysListResponse = PasskeysListResponses[keyof PasskeysListResponses];
+
+export type PasskeysCreateData = {
+    body: CreatePasskeyDto;
+    path?: never;
+    query?: never;
+    url: '/v1/session/passkeys';
+};
+
+export type PasskeysCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeysCreateError = PasskeysCreateErrors[keyof PasskeysCreateErrors];
+
+export type PasskeysCreateResponses = {
+    /**
+     * Created
+     */
+    201: PasskeyView;
+};
+
+export type PasskeysCreateResponse = PasskeysCreateResponses[keyof PasskeysCreateResponses];
+
+export type PasskeysBeginData = {
+    body: PasskeyOptionsDto;
+    path?: never;
+    query?: never;
+    url: '/v1/session/passkeys/options';
+};
+
+export type PasskeysBeginErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError` or `LimitExceededError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeysBeginError = PasskeysBeginErrors[keyof PasskeysBeginErrors];
+
+export type PasskeysBeginResponses = {
+    /**
+     * OK
+     */
+    200: PasskeyRegistrationView;
+};
+
+export type PasskeysBeginResponse = PasskeysBeginResponses[keyof PasskeysBeginResponses];
+
+export type PasskeysDeleteData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the passkey.
+         */
+        passkey_id: string;
+    };
+    query?: never;
+    url: '/v1/session/passkeys/{passkey_id}';
+};
+
+export type PasskeysDeleteErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeysDeleteError = PasskeysDeleteErrors[keyof PasskeysDeleteErrors];
+
+export type PasskeysDeleteResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type PasskeysDeleteResponse = PasskeysDeleteResponses[keyof PasskeysDeleteResponses];
+
+export type PasskeysUpdateData = {
+    body: UpdatePasskeyDto;
+    path: {
+        /**
+         * Identifier of the passkey.
+         */
+        passkey_id: string;
+    };
+    query?: never;
+    url: '/v1/session/passkeys/{passkey_id}';
+};
+
+export type PasskeysUpdateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeysUpdateError = PasskeysUpdateErrors[keyof PasskeysUpdateErrors];
+
+export type PasskeysUpdateResponses = {
+    /**
+     * OK
+     */
+    200: PasskeyView;
+};
+
+export type PasskeysUpdateResponse = PasskeysUpdateResponses[keyof PasskeysUpdateResponses];
+
+export type PasskeySignInsBeginData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/sessions/passkey-options';
+};
+
+export type PasskeySignInsBeginErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeySignInsBeginError = PasskeySignInsBeginErrors[keyof PasskeySignInsBeginErrors];
+
+export type PasskeySignInsBeginResponses = {
+    /**
+     * OK
+     */
+    200: PasskeySignInOptionsView;
+};
+
+export type PasskeySignInsBeginResponse = PasskeySignInsBeginResponses[keyof PasskeySignInsBeginResponses];
+
+export type PasskeySignInsCreateData = {
+    body: PasskeySignInDto;
+    path?: never;
+    query?: never;
+    url: '/v1/sessions/passkey';
+};
+
+export type PasskeySignInsCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type PasskeySignInsCreateError = PasskeySignInsCreateErrors[keyof PasskeySignInsCreateErrors];
+
+export type PasskeySignInsCreateResponses = {
+    /**
+     * Created
+     */
+    201: SessionView;
+};
+
+export type PasskeySignInsCreateResponse = PasskeySignInsCreateResponses[keyof PasskeySignInsCreateResponses];
 
 export type RecordingsListData = {
     body?: never;

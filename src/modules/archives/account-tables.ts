@@ -67,6 +67,7 @@ const TABLES: readonly AccountTable[] = [
 const NOT_ARCHIVED: Readonly<Record<string, string>> = {
   identities: 'Ways in belong to the installation.',
   migrations: 'Of the installation; the manifest names them.',
+  passkeys: 'Ways in belong to the installation.',
   object_removals: 'What an installation still has to remove.',
   removed_webhooks: 'What an installation still has to remove.',
   required_migrations: 'Of the installation.',

@@ -86,7 +86,7 @@ export class InviteesService {
 
   /** It is needed where people sign in with one. Nobody becomes a person who could not come again. */
   private requirePassword(password: string | undefined): void {
-    if (this.ways.all.length === 0) throw new SignInWayOffError('password');
+    if (!this.ways.has('password') && !this.ways.has('link')) throw new SignInWayOffError('password');
     if (password !== undefined) {
       this.ways.require('password');
       this.passwords.refuseCommon(password);

@@ -13,6 +13,11 @@ import { OidcClientService } from './oidc/oidc-client.service.js';
 import { OidcController, SignInProvidersController } from './oidc/oidc.controller.js';
 import { OidcSignInsService } from './oidc/oidc-sign-ins.service.js';
 import { SessionConfirmationsService } from './oidc/session-confirmations.service.js';
+import { PasskeyChallengesService } from './passkeys/passkey-challenges.service.js';
+import { PasskeySignInsService } from './passkeys/passkey-sign-ins.service.js';
+import { Passkey } from './passkeys/passkey.entity.js';
+import { PasskeysController, PasskeySignInsController } from './passkeys/passkeys.controller.js';
+import { PasskeysService } from './passkeys/passkeys.service.js';
 import { PasswordsService } from './passwords.service.js';
 import { PeopleService } from './people.service.js';
 import { Person } from './person.entity.js';
@@ -27,7 +32,7 @@ import { SignInWaysService } from './sign-in-ways.service.js';
 import { SignInsService } from './sign-ins.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Identity, Person, Membership, Session, SignInLink])],
+  imports: [TypeOrmModule.forFeature([Identity, Passkey, Person, Membership, Session, SignInLink])],
   controllers: [
     SessionsController,
     CurrentSessionController,
@@ -37,6 +42,8 @@ import { SignInsService } from './sign-ins.service.js';
     InviteesController,
     SignInProvidersController,
     OidcController,
+    PasskeysController,
+    PasskeySignInsController,
   ],
   providers: [
     InvitationsService,
@@ -45,6 +52,9 @@ import { SignInsService } from './sign-ins.service.js';
     MembersService,
     OidcClientService,
     OidcSignInsService,
+    PasskeyChallengesService,
+    PasskeySignInsService,
+    PasskeysService,
     PasswordsService,
     PeopleService,
     ProfilesService,

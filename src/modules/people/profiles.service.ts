@@ -7,6 +7,7 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { AuthenticationError, InvalidRequestError } from '../../platform/errors/errors.js';
 import { Membership } from './membership.entity.js';
 import { endSessions, lockPerson } from './memberships.queries.js';
+import { isOfProvider, removePasskeys } from './passkeys/passkeys.queries.js';
 import { PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
@@ -35,14 +36,15 @@ export class ProfilesService {
 
   /**
    * A new password, and a new e-mail address, take the current password, except in a session that began with a link: so a
-   * forgotten password is replaced. A new password ends all other sessions of the person, and the links that sign in.
+   * forgotten password is replaced, and all passkeys are removed. A new password ends all other sessions of the person, and
+   * the links that sign in.
    * @param address of the client, whose guesses are limited
    * @throws InvalidRequestError, RateLimitError, SignInWayOffError
    */
   async update(session: Session, changes: ProfileChanges, address: string | undefined): Promise<void> {
     const { name, email, password, currentPassword } = changes;
     const person = await this.find(session.personId);
-    if (await this.isOfProvider(person.id)) refuseOfProvider({ name, email, password });
+    if (await isOfProvider(this.database, person.id)) refuseOfProvider({ name, email, password });
     if (password !== undefined) this.ways.require('password');
     const isOtherEmail = email !== undefined && email.toLowerCase() !== person.email.toLowerCase();
     if (password !== undefined) this.passwords.refuseCommon(password);
@@ -77,14 +79,11 @@ export class ProfilesService {
       await recordUpdate(tx, person.id, changed);
       if (password === undefined) return [];
       await removeLinks(tx, person.id);
+      // Whoever made the link might have signed in with an earlier one, and added them.
+      if (session.beganWith === 'link') await removePasskeys(tx, person.id);
       return await endSessions(tx, 'person_id = $1 AND id <> $2', [person.id, session.id]);
     });
     for (const accountId of new Set(accountIds)) await this.versions.announce(accountId);
-  }
-
-  private async isOfProvider(personId: string): Promise<boolean> {
-    const identities = await this.database.query('SELECT FROM identities WHERE person_id = $1 LIMIT 1', [personId]);
-    return identities.length > 0;
   }
 
   private async find(id: string): Promise<Person> {

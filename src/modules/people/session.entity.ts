@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 import { type AuditedChange, auditTarget } from '../../access/audit-trail.js';
 import { Person } from './person.entity.js';
 
-export const SESSION_BEGINNINGS = ['password', 'link', 'provider'] as const;
+export const SESSION_BEGINNINGS = ['password', 'link', 'provider', 'passkey'] as const;
 export type SessionBeginning = (typeof SESSION_BEGINNINGS)[number];
 
 /** That a person has signed in, in one browser. */

@@ -163,7 +163,7 @@ export async function insertSession(
 }
 
 /** The account of the newest session, or else that to which the person belongs for the longest time. */
-async function lastAccountOf(tx: Tx, personId: string): Promise<string | null> {
+export async function lastAccountOf(tx: Tx, personId: string): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(
     `SELECT m.account_id AS id FROM memberships m WHERE m.person_id = $1
      ORDER BY (SELECT max(s.created_at) FROM sessions s WHERE s.person_id = $1 AND s.account_id = m.account_id)

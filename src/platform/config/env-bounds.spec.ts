@@ -233,15 +233,16 @@ describe('ACCEPTED_FORMATS', () => {
 
 describe('SIGN_IN_WAYS', () => {
   it.each([
-    [undefined, ['password', 'link']],
+    [undefined, ['password', 'link', 'passkey']],
     ['link, password', ['password', 'link']],
     ['link', ['link']],
+    ['passkey,link', ['link', 'passkey']],
     ['none', []],
   ])('%s is %j', (SIGN_IN_WAYS, ways) => expect(read({ SIGN_IN_WAYS }).signInWays).toEqual(ways));
 
   it.each(['passwords', 'password,none', ',', 'password,', 'constructor'])('refuses %s', (text) => {
     expect(() => read({ SIGN_IN_WAYS: text })).toThrow(
-      refusal('SIGN_IN_WAYS', 'must be none, or some of password, link, separated by commas'),
+      refusal('SIGN_IN_WAYS', 'must be none, or some of password, link, passkey, separated by commas'),
     );
   });
 });

@@ -26,7 +26,7 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
 }
 
 /** With what people sign in, beside the providers of OIDC_PROVIDERS. */
-export const SIGN_IN_WAYS = ['password', 'link'] as const;
+export const SIGN_IN_WAYS = ['password', 'link', 'passkey'] as const;
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -13,6 +13,7 @@ import {
   type SessionClient,
   signIn,
 } from '../../support/http/session-client.js';
+import { SoftwareAuthenticator } from '../../support/http/software-authenticator.js';
 
 /** Every way is there, so that people, links and passwords are made with it. */
 const all = useService({ ROLES: 'api', TRUST_PROXY: '1' });
@@ -49,7 +50,7 @@ const isOff = async (way: string, sending: Test): Promise<void> => {
 
 describe('SIGN_IN_WAYS (D104)', () => {
   it('tells pages which ways there are', async () => {
-    expect(await waysOf(all)).toEqual({ ways: ['password', 'link'], providers: [] });
+    expect(await waysOf(all)).toEqual({ ways: ['password', 'link', 'passkey'], providers: [] });
     expect(await waysOf(onlyLinks)).toEqual({ ways: ['link'], providers: [] });
     expect(await waysOf(none)).toEqual({ ways: [], providers: [] });
   });
@@ -92,6 +93,16 @@ describe('SIGN_IN_WAYS (D104)', () => {
     await cleo.send('patch', '/v1/session/person', { password: PASSWORD }).expect(200);
     // What was refused was not used up.
     await begin(all, { link: linkIn(body) }).expect(201);
+  });
+
+  it('without passkeys: nobody adds one or signs in with one, and those that are there can be removed', async () => {
+    const ben = (await invite(all, owner, { email: emailOf('ben'), role: 'viewer' })).at(onlyPasswords.url);
+    await isOff('passkey', ben.send('post', '/v1/session/passkeys/options', {}));
+    await isOff('passkey', fromElsewhere(onlyPasswords, '/v1/sessions/passkey-options', {}));
+    const credential = new SoftwareAuthenticator('https://notes.example.com').get({ challenge: 'x', rpId: 'x' });
+    await isOff('passkey', fromElsewhere(onlyPasswords, '/v1/sessions/passkey', { credential }));
+    await ben.get('/v1/session/passkeys').expect(200);
+    expectError(await ben.send('delete', `/v1/session/passkeys/${randomUUID()}`), 'NotFoundError');
   });
 
   it('without both: who has signed in joins with an invitation, and nobody new comes', async () => {

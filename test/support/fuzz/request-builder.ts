@@ -4,6 +4,7 @@ import { SCOPES } from '../../../src/access/scopes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import { invitationFor, linkFor, signIn } from '../http/session-client.js';
+import { SoftwareAuthenticator } from '../http/software-authenticator.js';
 import { filePart, form, FORM_TYPE, textPart } from '../http/multipart.js';
 import { failDelivery } from '../state/recording-events.js';
 import { type DescribedOperation, idParameters, isChosenText, isSigned } from './description.js';
@@ -33,6 +34,7 @@ export class RequestBuilder {
   private requests = 0;
   private readonly ownRows = new Map<string, string>();
   private readonly foreignRows = new Map<string, string>();
+  private authenticator: SoftwareAuthenticator | null = null;
 
   private constructor(
     private readonly service: TestService,
@@ -133,7 +135,7 @@ export class RequestBuilder {
     return query.map(([name, value]) => [name, value === example ? token : value]);
   }
 
-  /** The document's example of a code, a share or a link stands for one that can be used. */
+  /** The document's example of a code, a share, a link or a passkey stands for one that can be used. */
   private async exchangeable(
     owner: ApiClient,
     operation: DescribedOperation,
@@ -147,6 +149,11 @@ export class RequestBuilder {
       const link = await linkFor(this.service, owner.accountId, { email: 'ada@example.com' });
       return { ...body, text: body.text.replace(/vnl_[\w-]{43}(?=")/, link) };
     }
+    if (operation.path.endsWith('/sessions/passkey')) {
+      const example = JSON.stringify(operation.body?.schema.properties?.['credential']?.example);
+      if (!body.text.includes(example)) return body;
+      return { ...body, text: body.text.replace(example, JSON.stringify(await this.signedByPasskey(owner))) };
+    }
     if (operation.path.startsWith('/v1/invitations/')) {
       const administrator = await signIn(this.service, owner.accountId, { email: 'ada@example.com' });
       const link = await invitationFor(administrator, { email: 'ben@example.com', role: 'viewer' });
@@ -155,6 +162,22 @@ export class RequestBuilder {
     if (!operation.path.endsWith('/sign-in-codes/exchange')) return body;
     const { code } = (await owner.post('/v1/account/sign-in-codes').expect(201)).body as { code: string };
     return { ...body, text: body.text.replace(/vnc_[\w-]{43}(?=")/, code) };
+  }
+
+  private async signedByPasskey(owner: ApiClient): Promise<object> {
+    this.authenticator ??= await this.addPasskey(owner);
+    const { body } = await owner.post('/v1/sessions/passkey-options').expect(200);
+    return this.authenticator.get(body.public_key);
+  }
+
+  private async addPasskey(owner: ApiClient): Promise<SoftwareAuthenticator> {
+    const person = await signIn(this.service, owner.accountId, { email: 'ada@example.com' });
+    await this.service.database.query(`UPDATE sessions SET began_with = 'password' WHERE id = $1`, [person.session.id]);
+    const { body } = await person.send('post', '/v1/session/passkeys/options', {}).expect(200);
+    const authenticator = new SoftwareAuthenticator(`https://${new URL(this.service.url).host}`);
+    const credential = authenticator.create(body.public_key);
+    await person.send('post', '/v1/session/passkeys', { name: 'Laptop', credential }).expect(201);
+    return authenticator;
   }
 
   /** Of a recording of its own, with its audio. */

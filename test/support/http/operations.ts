@@ -197,6 +197,13 @@ const OTHER_OPERATIONS = [
   'POST /v1/invitations/open',
   'POST /v1/invitations/accept',
   'GET /v1/sign-in-providers',
+  'GET /v1/session/passkeys',
+  'POST /v1/session/passkeys/options',
+  'POST /v1/session/passkeys',
+  'PATCH /v1/session/passkeys/:passkey_id',
+  'DELETE /v1/session/passkeys/:passkey_id',
+  'POST /v1/sessions/passkey-options',
+  'POST /v1/sessions/passkey',
 ];
 
 /** Everything that the router has. */

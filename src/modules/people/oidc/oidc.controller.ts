@@ -26,7 +26,7 @@ export class SignInProviderView {
 
 export class SignInProvidersView {
   /** With what people sign in beside these providers: the operator can switch each off. */
-  @ApiProperty({ enum: SIGN_IN_WAYS, isArray: true, example: ['password', 'link'] })
+  @ApiProperty({ enum: SIGN_IN_WAYS, isArray: true, example: ['password', 'link', 'passkey'] })
   ways: SignInWay[];
 
   @ApiProperty({ type: [SignInProviderView] })
