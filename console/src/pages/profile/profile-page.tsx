@@ -16,6 +16,7 @@ import { PageHeader } from '../../layout/page-header';
 import { ask } from '../../session/ask';
 import { session, signOut } from '../../session/session';
 import { useSignInWays } from '../../session/sign-in-ways';
+import { Passkeys } from './passkeys';
 import '../members/members.css';
 
 /** What people change of themselves, and where they have signed in. */
@@ -31,6 +32,7 @@ export default function ProfilePage() {
         <>
           <NameForm key={own.person.name} name={own.person.name} />
           {ways.includes('password') && <PasswordForm own={own} onChanged={sessions.reload} />}
+          {ways.includes('passkey') && <Passkeys own={own} />}
         </>
       ) : (
         <p class="muted">You change your name, e-mail address and password where you sign in: {own.provider}.</p>

@@ -4,8 +4,10 @@ import { useEffect } from 'preact/hooks';
 
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
+import { hasPasskeys } from '../../session/passkeys';
 import { baseUrl, lastWasKey } from '../../session/session';
 import { type Provider, useSignInWays } from '../../session/sign-in-ways';
+import { PasskeyButton } from './passkey-button';
 import { PersonForm, SignInAgain } from './person-form';
 import { SignInForm } from './sign-in-form';
 import './sign-in.css';
@@ -17,6 +19,7 @@ export function SignInPage() {
   usePageTitle('Sign in');
   const { ways, providers } = useSignInWays();
   const hasPassword = ways.includes('password');
+  const withPasskey = ways.includes('passkey') && hasPasskeys();
   const withKey = useSignal(lastWasKey);
   useEffect(() => document.getElementById(withKey.value ? 'key' : 'email')?.focus(), [withKey.value]);
   return (
@@ -24,10 +27,10 @@ export function SignInPage() {
       <div class="sign-in-words">
         <h1>Sign in</h1>
         <p class="muted">
-          {withKey.value ? 'Use an API key of your account and its secret.' : wordsFor(ways, providers)}
+          {withKey.value ? 'Use an API key of your account and its secret.' : wordsFor(ways, providers, withPasskey)}
         </p>
       </div>
-      <Providers providers={providers} isAlone={!withKey.value && !hasPassword} />
+      <OtherWays providers={providers} withPasskey={withPasskey} isAlone={!withKey.value && !hasPassword} />
       {withKey.value ? <SignInForm /> : hasPassword ? <PersonForm /> : <SignInAgain />}
       <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
         {withKey.value ? (hasPassword ? 'Use a password' : 'Use no API key') : 'Use an API key'}
@@ -39,15 +42,23 @@ export function SignInPage() {
   );
 }
 
-function wordsFor(ways: readonly string[], providers: readonly Provider[]): string {
+function wordsFor(ways: readonly string[], providers: readonly Provider[], withPasskey: boolean): string {
   if (ways.includes('password')) return 'Use your e-mail address and password.';
+  if (withPasskey) return 'Use your passkey.';
   if (ways.includes('link')) return 'Open the link that an administrator of your account has made for you.';
   return providers.length > 0 ? 'Use the sign-in of your company.' : 'People do not sign in here.';
 }
 
-/** OpenID providers, which the browser goes to. Without an answer the other ways are there all the same. */
-function Providers({ providers, isAlone }: { providers: readonly Provider[]; isAlone: boolean }) {
-  if (providers.length === 0) return null;
+interface OtherWaysProps {
+  providers: readonly Provider[];
+  withPasskey: boolean;
+  /** No form follows. */
+  isAlone: boolean;
+}
+
+/** A passkey, and OpenID providers, which the browser goes to. */
+function OtherWays({ providers, withPasskey, isAlone }: OtherWaysProps) {
+  if (providers.length === 0 && !withPasskey) return null;
   return (
     <div class="sign-in-providers">
       {providers.map(({ name, title, path }) => (
@@ -55,6 +66,7 @@ function Providers({ providers, isAlone }: { providers: readonly Provider[]; isA
           Sign in with {title}
         </a>
       ))}
+      {withPasskey && <PasskeyButton />}
       {!isAlone && <p class="muted small">or</p>}
     </div>
   );
