@@ -97,6 +97,8 @@ const OF_OTHERS = [
   'DELETE /v1/account/invitations/{invitation_id}',
   'POST /v1/invitations/open',
   'POST /v1/invitations/accept',
+  'GET /v1/account/audit-log/settings',
+  'PUT /v1/account/audit-log/settings',
   'GET /v1/account/token-issuers',
   'POST /v1/account/token-issuers',
   'GET /v1/account/token-issuers/{token_issuer_id}',

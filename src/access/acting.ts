@@ -51,24 +51,34 @@ export const actAsOperator = <T>(work: () => Promise<T>): Promise<T> =>
 export function provideActing(request: Request, _response: Response, next: NextFunction): void {
   const reads = ['GET', 'HEAD', 'OPTIONS'].includes(request.method) && upgradeOf(request) === undefined;
   if (reads) return next();
-  const from = {
-    address: request.ip ?? null,
-    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT).toWellFormed() ?? null,
-    requestId: requestIdOf(request),
-  };
-  storage.run({ acting: { ...NOBODY, ...from } }, next);
+  storage.run({ acting: { ...NOBODY, ...clientOf(request) } }, next);
 }
 
+/** Who makes a request without a context. */
+export const actingOf = (request: Request, principal: Principal): Acting => ({
+  ...NOBODY,
+  ...clientOf(request),
+  ...callerOf(principal),
+});
+
+const clientOf = (request: Request) => ({
+  address: request.ip ?? null,
+  userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT).toWellFormed() ?? null,
+  requestId: requestIdOf(request),
+});
+
 /** Tells the context of the request whose credentials these are. */
-export function setActing({ credential, keyId, personId, tokenId, userId }: Principal): void {
+export const setActing = (principal: Principal): void => change(callerOf(principal));
+
+function callerOf({ credential, keyId, personId, tokenId, userId }: Principal): Partial<Acting> {
   const isIssued = credential === 'access_token' && keyId === null && tokenId === null;
-  change({
+  return {
     kind: isIssued ? 'end_user' : credential === 'session' ? 'person' : credential,
     keyId,
     personId,
     tokenId,
     userId: credential === 'access_token' ? userId : null,
-  });
+  };
 }
 
 /** Tells the context of the request who is signing in with it. */

@@ -62,10 +62,18 @@ const TYPES = `id uuid, account_id uuid, at timestamptz, action text, outcome te
 
 /** Records changes in the transaction that makes them. */
 export async function recordChanges(runner: SqlRunner, ...changes: readonly AuditedChange[]): Promise<void> {
-  if (changes.length === 0) return;
+  if (changes.length > 0) await insertRows(runner, changes, acting());
+}
+
+/** Records a request that changes nothing. */
+export async function recordRead(runner: SqlRunner, by: Acting, read: AuditedChange): Promise<void> {
+  await insertRows(runner, [read], by);
+}
+
+async function insertRows(runner: SqlRunner, changes: readonly AuditedChange[], by: Acting): Promise<void> {
   await runner.prepared(
     `INSERT INTO audit_entries (${COLUMNS}) SELECT ${COLUMNS} FROM jsonb_to_recordset($1) AS e(${TYPES})`,
-    [JSON.stringify(changes.map(rowOf))],
+    [JSON.stringify(changes.map((change) => rowOf(change, by)))],
   );
 }
 
@@ -74,12 +82,12 @@ export function joinedChange(cte: string, change: AuditedChange): JoinedWrite {
   return {
     sql: (first) =>
       `INSERT INTO audit_entries (${COLUMNS}) SELECT e.* FROM ${cte}, jsonb_to_record($${first}) AS e(${TYPES})`,
-    parameters: [JSON.stringify(rowOf(change))],
+    parameters: [JSON.stringify(rowOf(change, acting()))],
   };
 }
 
-function rowOf({ accountId, action, targets, outcome = 'success', before = null, after = null }: AuditedChange) {
-  const by = acting();
+function rowOf(change: AuditedChange, by: Acting) {
+  const { accountId, action, targets, outcome = 'success', before = null, after = null } = change;
   const { salt, hash } = sealPersonal(by);
   return {
     id: uuidv7(),

@@ -12,6 +12,8 @@ export interface Principal {
   suspended: boolean;
   /** A test account: its recordings are scripted, and nothing of it is seen in the live account (D80). */
   isTest: boolean;
+  /** Whether requests that only read are recorded in the audit log (D98). */
+  recordsReads: boolean;
   limit: RateLimit;
   quotas: Quotas;
   /**

@@ -123,12 +123,13 @@ export class AuthenticatorService {
     const issued = sentToken && (await this.findIssuedUser(sentToken, fresh));
     const access = token && !grant && !issued ? null : await this.accountCache.get(accountId, fresh);
     if (!access) return null;
-    const { suspended, isTest, limit, quotas } = access;
+    const { suspended, isTest, recordsReads, limit, quotas } = access;
     return {
       principal: {
         accountId,
         suspended,
         isTest,
+        recordsReads,
         limit,
         quotas,
         credential: apiKey ? 'api_key' : session ? 'session' : 'access_token',

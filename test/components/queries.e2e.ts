@@ -7,6 +7,8 @@ import {
 } from '../../src/modules/account/request-errors.service.js';
 import { addKeyUses } from '../../src/modules/api-keys/api-key-credentials.service.js';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
+import { selectDueLogs, selectUnsealedAccounts } from '../../src/modules/audit/audit-log.queries.js';
+import { AuditLogService } from '../../src/modules/audit/audit-log.service.js';
 import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
 import { selectPageByIndex } from '../../src/modules/recordings/recording-page.queries.js';
@@ -161,6 +163,47 @@ describe('live recordings', () => {
     await checkRows(rows, async (_, statement, most) => {
       const { pages } = await costOf(service.database, statement);
       expect(pages).toBeLessThan(most);
+    });
+  });
+});
+
+describe('the audit log', () => {
+  it('is read, followed, sealed and trimmed with few pages, however long it is', async () => {
+    const other = await service.account();
+    const [target, rare] = [uuidv7(), 'recording.held'];
+    await query(
+      `INSERT INTO audit_entries (id, account_id, number, previous_hash, hash, at, action, outcome, actor_kind, target_id, targets)
+       SELECT gen_random_uuid(), a.id, 1000 + i, 'x', 'x', now() - make_interval(mins => 20001 - i),
+         CASE WHEN i % 1000 = 0 THEN $3 ELSE 'recording.updated' END, 'success', 'system',
+         CASE WHEN i % 1000 = 0 THEN $4 ELSE md5(i::text) END, '[]'
+       FROM generate_series(1, 20000) i, unnest($1::uuid[]) AS a (id) WHERE a.id <> $2 OR i % 10 = 0`,
+      [[accountId, other.accountId], other.accountId, rare, target],
+    );
+    await query(
+      `INSERT INTO audit_logs (account_id, last_number, removed_number, retain_days)
+       SELECT id, 21000, 1000, 30 FROM unnest($1::uuid[]) AS a (id)
+       ON CONFLICT (account_id) DO UPDATE SET last_number = 21000, removed_number = 1000, retain_days = 30`,
+      [[accountId, other.accountId]],
+    );
+    await query('ANALYZE audit_entries, audit_logs');
+    const log = service.app.get(AuditLogService);
+    const page =
+      (filters: object, order: 'ASC' | 'DESC' = 'DESC') =>
+      (runner: SqlRunner) =>
+        runner.query(...log.find(accountId, filters).orderBy('e.number', order).limit(50).getQueryAndParameters());
+    type Row = [name: string, statement: (runner: SqlRunner) => Promise<unknown>];
+    const rows: Row[] = [
+      ['page', page({})],
+      ['page of an action', page({ action: rare })],
+      ['page of a target', page({ target })],
+      ['lines', page({}, 'ASC')],
+      ['accounts with a log to seal', (runner) => selectUnsealedAccounts(runner, 100)],
+      ['logs with entries to remove', (runner) => selectDueLogs(runner, 100)],
+    ];
+    await checkRows(rows, async (_, statement) => {
+      const { pages, scanned } = await costOf(service.database, statement);
+      expect(pages).toBeLessThan(200);
+      expect(scanned).not.toContain('audit_entries');
     });
   });
 });

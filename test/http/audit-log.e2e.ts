@@ -14,6 +14,7 @@ import { upload } from '../support/state/recording-states.js';
 
 /** What each operation that changes something leaves. All others leave nothing. */
 const ENTRIES: Record<string, string[]> = {
+  'PUT /v1/account/audit-log/settings': ['audit_log.updated'],
   'PUT /v1/account/vocabulary': ['vocabulary.updated'],
   'PUT /v1/account/speakers': ['speakers.updated'],
   'PUT /v1/account/retention': ['retention.updated'],

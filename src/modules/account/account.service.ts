@@ -21,6 +21,7 @@ import { Account } from './account.entity.js';
 export interface AccountAccess {
   suspended: boolean;
   isTest: boolean;
+  recordsReads: boolean;
   limit: RateLimit;
   quotas: Quotas;
   /** `accounts.credential_version` when this was read. */
@@ -70,6 +71,7 @@ export class AccountService {
       suspended: account.status === 'suspended',
       limit: limitOf(account.plan, account),
       isTest: account.testOf !== null,
+      recordsReads: account.recordsReads,
       quotas: account.testOf === null ? quotasOf(account.plan, account.quotas) : testQuotasOf(account.plan),
       version: account.credentialVersion,
     };
@@ -193,13 +195,14 @@ function refuseBurstBelowRate(fields: Pick<AccountFields, 'plan' | 'rateLimit' |
 type StoredAccess = Pick<
   Account,
   'status' | 'plan' | 'rateLimit' | 'burstLimit' | 'quotas' | 'credentialVersion' | 'testOf'
->;
+> & { recordsReads: boolean };
 
 /** SQL, because it is prepared: it runs for every request whose account is not cached. */
 async function findAccountAccess(database: DatabaseService, accountId: string): Promise<StoredAccess | null> {
   const [account] = await database.prepared<StoredAccess>(
     `SELECT status, plan, rate_limit AS "rateLimit", burst_limit AS "burstLimit", quotas,
-       credential_version AS "credentialVersion", test_of AS "testOf"
+       credential_version AS "credentialVersion", test_of AS "testOf",
+       EXISTS (SELECT FROM audit_logs l WHERE l.account_id = accounts.id AND l.records_reads) AS "recordsReads"
      FROM accounts WHERE id = $1`,
     [accountId],
   );

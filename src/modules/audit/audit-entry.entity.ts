@@ -96,4 +96,12 @@ export class AuditLog {
 
   @Column('text')
   removedHash: string;
+
+  /** Whether requests that only read are recorded, too. */
+  @Column('boolean')
+  recordsReads: boolean;
+
+  /** How long entries are kept; null: for ever. */
+  @Column('integer', { nullable: true })
+  retainDays: number | null;
 }

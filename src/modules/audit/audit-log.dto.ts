@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ACTOR_KINDS, type ActorKind } from '../../access/acting.js';
-import { IsDay, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
+import { IsDay, IsFilter, IsIntegerParameter, IsOmittable, IsTextFilter } from '../../platform/http/input/rules.js';
 import { pageFields, PageFields, PageQuery, type PageResult } from '../../platform/http/page.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import type { NamedEntry } from './audit-entry.entity.js';
@@ -46,6 +46,18 @@ export class AuditLogQuery extends PageQuery {
   @IsOmittable()
   @IsDay()
   date_to?: string;
+}
+
+export class AuditLogListQuery extends AuditLogQuery {
+  /** `jsonl`: an entry on each line, oldest first, to follow the log. `Accept: application/x-ndjson` asks for the same. */
+  @IsOmittable()
+  @IsFilter(['json', 'jsonl'])
+  format?: 'json' | 'jsonl';
+
+  /** With `jsonl`: only entries behind the one with this number. From the oldest when omitted. */
+  @IsOmittable()
+  @IsIntegerParameter(0, Number.MAX_SAFE_INTEGER)
+  after?: number;
 }
 
 export class AuditActorView {
@@ -157,3 +169,7 @@ export const presentAuditLogPage = (query: AuditLogQuery, found: PageResult<Name
   entries: found.items.map(presentEntry),
   ...pageFields('/v1/account/audit-log', query, found),
 });
+
+/** A line for each entry. */
+export const presentAuditLines = (entries: readonly NamedEntry[]): string =>
+  entries.map((entry) => `${JSON.stringify(presentEntry(entry))}\n`).join('');

@@ -1,14 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, MoreThan, Repository } from 'typeorm';
+import { IsNull, MoreThan, Not, Repository, type SelectQueryBuilder } from 'typeorm';
 import { ACTOR_KINDS } from '../../access/acting.js';
-import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { fromDay, untilDay } from '../../platform/database/statement-parts.js';
 import { checkDays, type PageResult } from '../../platform/http/page.js';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
-import { type BrokenEntry, type ChainEnd, follow, hashOf } from './audit-chain.js';
+import { type BrokenEntry, type ChainEnd, follow } from './audit-chain.js';
 import { AuditEntry, AuditLog, type NamedEntry } from './audit-entry.entity.js';
 import type { AuditLogQuery } from './audit-log.dto.js';
+import {
+  ENTRIES_REMOVED,
+  sealSome,
+  selectAccountsWithLog,
+  selectNames,
+  selectUnsealedAccounts,
+} from './audit-log.queries.js';
 
 /** Entries that one transaction seals, and that are read at once. */
 const BATCH = 500;
@@ -36,7 +43,26 @@ export class AuditLogService {
   async list(accountId: string, query: AuditLogQuery): Promise<PageResult<NamedEntry>> {
     checkDays(query);
     await this.seal(accountId);
-    const { page, limit, action, actor, target, date_from: from, date_to: to } = query;
+    const { page, limit } = query;
+    const [items, total] = await this.find(accountId, query)
+      .orderBy('e.number', 'DESC')
+      .offset(page * limit)
+      .limit(limit)
+      .getManyAndCount();
+    return { items: await this.withNames(items), total };
+  }
+
+  /** Oldest first, behind the entry with the number `after`, with all that was committed before. @throws InvalidRequestError */
+  async follow(accountId: string, query: AuditLogQuery, after: number): Promise<NamedEntry[]> {
+    checkDays(query);
+    await this.seal(accountId);
+    const found = this.find(accountId, query).andWhere('e.number > :after', { after });
+    return await this.withNames(await found.orderBy('e.number', 'ASC').limit(query.limit).getMany());
+  }
+
+  /** Sealed entries that match, in no order. */
+  find(accountId: string, filters: Partial<AuditLogQuery>): SelectQueryBuilder<AuditEntry> {
+    const { action, actor, target, date_from: from, date_to: to } = filters;
     const found = this.entries
       .createQueryBuilder('e')
       .where('e.account_id = :accountId AND e.number IS NOT NULL', { accountId });
@@ -48,12 +74,12 @@ export class AuditLogService {
       const isKind = ACTOR_KINDS.some((kind) => kind === actor);
       found.andWhere(isKind ? 'e.actor_kind = :actor' : '(e.key_id = :actor OR e.person_id = :actor)', { actor });
     }
-    const [items, total] = await found
-      .orderBy('e.number', 'DESC')
-      .offset(page * limit)
-      .limit(limit)
-      .getManyAndCount();
-    return { items: await withNames(this.database, items), total };
+    return found;
+  }
+
+  private async withNames(entries: readonly AuditEntry[]): Promise<NamedEntry[]> {
+    const names = await selectNames(this.database, [...new Set(entries.flatMap(({ personId }) => personId ?? []))]);
+    return entries.map((entry) => ({ ...entry, personName: names.get(entry.personId ?? '') ?? null }));
   }
 
   /** Accounts that have entries, also such as have lost them all. */
@@ -68,14 +94,24 @@ export class AuditLogService {
 
   private async seal(accountId: string): Promise<void> {
     if (!(await this.entries.existsBy({ accountId, number: IsNull() }))) return;
-    await repeatWhileFull(BATCH, () => this.database.transact((tx) => sealSome(tx, accountId)));
+    await repeatWhileFull(BATCH, () => this.database.transact((tx) => sealSome(tx, accountId, BATCH)));
   }
 
   async verify(accountId: string): Promise<Verification> {
-    const log = await this.logs.findOneBy({ accountId });
+    for (;;) {
+      const log = await this.logs.findOneBy({ accountId });
+      const verification = await this.verifyFrom(accountId, log);
+      const now = verification.broken && (await this.logs.findOneBy({ accountId }));
+      // Otherwise entries were removed meanwhile.
+      if (!now || now.removedNumber === log?.removedNumber) return verification;
+    }
+  }
+
+  private async verifyFrom(accountId: string, log: AuditLog | null): Promise<Verification> {
     const head = { number: Number(log?.lastNumber ?? 0), hash: log?.lastHash ?? '' };
     let end: ChainEnd = { number: Number(log?.removedNumber ?? 0), hash: log?.removedHash ?? '' };
     const unsealed = await this.entries.countBy({ accountId, number: IsNull() });
+    const start = end;
     let entries = 0;
     const result = (broken: BrokenEntry | null): Verification => ({ entries, unsealed, end, broken });
     for (let batch: AuditEntry[] | null = null; !batch || batch.length === BATCH;) {
@@ -94,7 +130,20 @@ export class AuditLogService {
       }
     }
     if (end.number < head.number) return result({ number: end.number + 1, id: null, problem: 'missing' });
-    return result(end.hash === head.hash ? null : { number: end.number, id: null, problem: 'changed' });
+    if (end.hash !== head.hash) return result({ number: end.number, id: null, problem: 'changed' });
+    return result(
+      (await this.isBeginning(accountId, start)) ? null : { number: start.number, id: null, problem: 'missing' },
+    );
+  }
+
+  /** Whether the entry of the last removal says that the chain begins there. */
+  private async isBeginning(accountId: string, { number, hash }: ChainEnd): Promise<boolean> {
+    const last = await this.entries.findOne({
+      where: { accountId, action: ENTRIES_REMOVED, number: Not(IsNull()) },
+      order: { number: 'DESC' },
+    });
+    const removed: { last_number?: unknown; last_hash?: unknown } | null | undefined = last?.after;
+    return removed ? removed.last_number === number && removed.last_hash === hash : number === 0;
   }
 
   /** Whether the head has moved on, or the entry has no head. */
@@ -103,84 +152,4 @@ export class AuditLogService {
     const isSealed = Number(log?.lastNumber ?? 0) >= Number(number);
     return isSealed ? null : { number: Number(number), id, problem: 'unexpected' };
   }
-}
-
-/** SQL, because people belong to another module. */
-async function withNames(runner: SqlRunner, entries: readonly AuditEntry[]): Promise<NamedEntry[]> {
-  const ids = new Set(entries.flatMap(({ personId }) => personId ?? []));
-  const people =
-    ids.size === 0
-      ? []
-      : await runner.query<{ id: string; name: string }>('SELECT id, name FROM people WHERE id = ANY ($1)', [[...ids]]);
-  const names = new Map(people.map(({ id, name }) => [id, name]));
-  return entries.map((entry) => ({ ...entry, personName: names.get(entry.personId ?? '') ?? null }));
-}
-
-/**
- * Gives numbers and hashes to the next entries of the chain. Two at a time wait for each other on the row of the chain, and
- * each statement sees what was committed before it, so that whoever sees a number sees all lower ones (decision 0013).
- * @returns how many.
- */
-async function sealSome(tx: Tx, accountId: string): Promise<number> {
-  const log = await lockLog(tx, accountId);
-  const entries = await tx.manager.find(AuditEntry, {
-    where: { accountId, number: IsNull() },
-    order: { id: 'ASC' },
-    take: BATCH,
-  });
-  const end = { number: Number(log.lastNumber), hash: log.lastHash };
-  const sealed = entries.map((entry) => {
-    const previousHash = end.hash;
-    end.number++;
-    end.hash = hashOf(entry, end.number, previousHash);
-    return { id: entry.id, number: end.number, previousHash, hash: end.hash };
-  });
-  if (sealed.length === 0) return 0;
-  await writeSeals(tx, sealed);
-  await tx.manager.update(AuditLog, { accountId }, { lastNumber: `${end.number}`, lastHash: end.hash });
-  return sealed.length;
-}
-
-/** SQL because of ON CONFLICT and the lock. */
-async function lockLog(tx: Tx, accountId: string): Promise<AuditLog> {
-  await tx.query('INSERT INTO audit_logs (account_id) VALUES ($1) ON CONFLICT (account_id) DO NOTHING', [accountId]);
-  return await tx.manager.findOneOrFail(AuditLog, { where: { accountId }, lock: { mode: 'for_no_key_update' } });
-}
-
-interface Seal {
-  id: string;
-  number: number;
-  previousHash: string;
-  hash: string;
-}
-
-/** SQL, because one statement changes many rows. */
-async function writeSeals(tx: Tx, seals: readonly Seal[]): Promise<void> {
-  await tx.query(
-    `UPDATE audit_entries e SET number = s.number, previous_hash = s.previous, hash = s.hash
-     FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[]) AS s (id, number, previous, hash) WHERE e.id = s.id`,
-    [
-      seals.map(({ id }) => id),
-      seals.map(({ number }) => number),
-      seals.map(({ previousHash }) => previousHash),
-      seals.map(({ hash }) => hash),
-    ],
-  );
-}
-
-/** SQL because of DISTINCT. */
-async function selectUnsealedAccounts(runner: SqlRunner, count: number): Promise<string[]> {
-  const rows = await runner.query<{ id: string }>(
-    'SELECT DISTINCT account_id AS id FROM audit_entries WHERE number IS NULL LIMIT $1',
-    [count],
-  );
-  return rows.map(({ id }) => id);
-}
-
-/** SQL because of UNION. */
-async function selectAccountsWithLog(runner: SqlRunner): Promise<string[]> {
-  const rows = await runner.query<{ id: string }>(
-    'SELECT account_id AS id FROM audit_logs UNION SELECT account_id FROM audit_entries ORDER BY 1',
-  );
-  return rows.map(({ id }) => id);
 }

@@ -30,6 +30,7 @@ const RIGHT: Record<string, string[]> = {
   [CORRECTION]: ['a line feed', '90,000 characters', 'nothing', 'white space'],
   'PUT /v1/account/vocabulary': ['an empty array'],
   'PUT /v1/account/retention': ['null', 'a number'],
+  'PUT /v1/account/audit-log/settings': ['null', 'a boolean'],
   'PUT /v1/account/speakers': ['null', 'a number'],
   // It removes all names.
   'PUT /v1/recordings/:recording_id/speakers': ['an empty array'],

@@ -50,6 +50,8 @@ export const LARGEST_INPUTS: Record<string, LargestInput[]> = {
   'GET /v1/account/usage': [{ query: '?days=90&by=user_id&limit=100' }],
   'GET /v1/account/errors': PAGE,
   'GET /v1/account/audit-log': PAGE,
+  'GET /v1/account/audit-log/settings': NONE,
+  'PUT /v1/account/audit-log/settings': [{ body: { records_reads: false, retain_days: 3650 } }],
   'GET /v1/account/vocabulary': NONE,
   'PUT /v1/account/vocabulary': [{ body: { vocabulary: VOCABULARY } }],
   'GET /v1/account/speakers': NONE,

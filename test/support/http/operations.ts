@@ -66,6 +66,10 @@ export const OPERATIONS: Operation[] = [
   define('GET /v1/account/usage', 'account:read', 200, shapes.USAGE_REPORT),
   define('GET /v1/account/errors', 'account:read', 200, shapes.REQUEST_ERRORS),
   define('GET /v1/account/audit-log', 'account:read', 200, shapes.pageOf('entries')),
+  define('GET /v1/account/audit-log/settings', 'account:read', 200, shapes.AUDIT_LOG_SETTINGS),
+  define('PUT /v1/account/audit-log/settings', 'account:write', 200, shapes.AUDIT_LOG_SETTINGS, {
+    body: { records_reads: true, retain_days: 365 },
+  }),
   define('GET /v1/account/vocabulary', 'account:read', 200, shapes.VOCABULARY),
   define('PUT /v1/account/vocabulary', 'account:write', 200, shapes.VOCABULARY, {
     body: { vocabulary: ['Grafana', 'Zoë'] },

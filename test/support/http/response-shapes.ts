@@ -138,6 +138,12 @@ export const RETENTION = shapeOf('RetentionView', {
   uri: like('its path', /^\/v1\/account\/retention$/),
 });
 
+export const AUDIT_LOG_SETTINGS = shapeOf('AuditLogSettingsView', {
+  records_reads: boolean,
+  retain_days: orNull(integer),
+  uri: like('its path', /^\/v1\/account\/audit-log\/settings$/),
+});
+
 export const UPCOMING_DELETIONS = shapeOf('UpcomingDeletionsView', {
   uri: like('a path', /^\/v1\/account\/retention\/upcoming\?/),
   next_uri: orNull(like('a path', /^\/v1\/account\/retention\/upcoming\?/)),

@@ -10,6 +10,7 @@ export const principalOf = (accountId: string, quotas: Partial<Quotas> = {}): Pr
   accountId,
   suspended: false,
   isTest: false,
+  recordsReads: false,
   limit: { rate: 1000, burst: 2000 },
   quotas: quotasOf('enterprise', quotas),
   credential: 'api_key',
