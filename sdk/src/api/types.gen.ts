@@ -338,6 +338,26 @@ export type AuditLogPage = {
     entries: Array<AuditEntryView>;
 };
 
+export type AuditLogSettingsView = {
+    records_reads: boolean;
+    /**
+     * Null: entries are kept for ever.
+     */
+    retain_days: number | null;
+    uri: string;
+};
+
+export type AuditLogSettingsDto = {
+    /**
+     * Whether requests that only read leave entries, too.
+     */
+    records_reads: boolean;
+    /**
+     * Days after which entries are removed. Null: never.
+     */
+    retain_days: number | null;
+};
+
 export type ApiKeyView = {
     id: string;
     tenant_id: string;
@@ -3370,6 +3390,14 @@ export type AuditLogListData = {
          * Last day (UTC), inclusive.
          */
         date_to?: string;
+        /**
+         * `jsonl`: an entry on each line, oldest first, to follow the log. `Accept: application/x-ndjson` asks for the same.
+         */
+        format?: 'json' | 'jsonl';
+        /**
+         * With `jsonl`: only entries behind the one with this number. From the oldest when omitted.
+         */
+        after?: number;
     };
     url: '/v1/account/audit-log';
 };
@@ -3411,6 +3439,104 @@ export type AuditLogListResponses = {
 };
 
 export type AuditLogListResponse = AuditLogListResponses[keyof AuditLogListResponses];
+
+export type AuditSettingsGetData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/audit-log/settings';
+};
+
+export type AuditSettingsGetErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AuditSettingsGetError = AuditSettingsGetErrors[keyof AuditSettingsGetErrors];
+
+export type AuditSettingsGetResponses = {
+    /**
+     * OK
+     */
+    200: AuditLogSettingsView;
+};
+
+export type AuditSettingsGetResponse = AuditSettingsGetResponses[keyof AuditSettingsGetResponses];
+
+export type AuditSettingsSetData = {
+    body: AuditLogSettingsDto;
+    path?: never;
+    query?: never;
+    url: '/v1/account/audit-log/settings';
+};
+
+export type AuditSettingsSetErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AuditSettingsSetError = AuditSettingsSetErrors[keyof AuditSettingsSetErrors];
+
+export type AuditSettingsSetResponses = {
+    /**
+     * OK
+     */
+    200: AuditLogSettingsView;
+};
+
+export type AuditSettingsSetResponse = AuditSettingsSetResponses[keyof AuditSettingsSetResponses];
 
 export type ApiKeysListData = {
     body?: never;
