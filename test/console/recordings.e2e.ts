@@ -334,6 +334,64 @@ describe('the list of recordings in the console', () => {
     await row(page, 'One more thing').waitFor();
   });
 
+  it('goes by the days of the person, also where the clocks change', async () => {
+    const ids = await seedNotes(
+      service,
+      account,
+      ['before', 'first', 'last', 'after'].map((filename) => ({ filename })),
+    );
+    await service.database.query(
+      `UPDATE recordings SET created_at = n.at FROM unnest($1::uuid[], $2::timestamptz[]) AS n (id, at)
+       WHERE recordings.id = n.id`,
+      [ids, ['2026-10-24T21:59:59.999Z', '2026-10-24T22:00Z', '2026-10-25T22:59:59.999Z', '2026-10-25T23:00Z']],
+    );
+    const page = await open('/', { timezoneId: 'Europe/Berlin' });
+    await row(page, 'before').waitFor();
+    await button(page, 'Filter').click();
+    await page.getByLabel('From').fill('2026-10-25');
+    await page.getByLabel('To').fill('2026-10-25');
+    await button(page, 'Apply').click();
+    await page.getByText('2 recordings', { exact: true }).first().waitFor();
+    expect(await page.locator('.row-title').allInnerTexts()).toEqual(['last', 'first']);
+    expect(await row(page, 'first').locator('time').getAttribute('title')).toContain('25 Oct 2026, 00:00');
+    await button(page, 'Remove filter On 25 Oct 2026').click();
+    await row(page, 'after').waitFor();
+
+    // There clocks go forward at midnight.
+    const beginnings: (string | null)[] = [];
+    const arrange = async (opened: Page) =>
+      opened.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        const range = [searchParams.get('created_from'), searchParams.get('created_before')];
+        if (pathname === '/v1/recordings' && range.some((limit) => limit !== null)) beginnings.push(...range);
+      });
+    const beirut = await open('/?from=2026-03-29&to=2026-03-29', { timezoneId: 'Asia/Beirut', arrange });
+    await heading(beirut, 'No matching recordings').waitFor();
+    expect(beginnings).toEqual(['2026-03-28T22:00:00.000Z', '2026-03-29T21:00:00.000Z']);
+  });
+
+  it('suggests days, and shows its filters beside the button', async () => {
+    await seed(1);
+    const page = await open();
+    await button(page, 'Filter').click();
+    const dialog = page.getByRole('dialog', { name: 'Filter' });
+    const [from, to] = [dialog.getByLabel('From'), dialog.getByLabel('To')];
+    await dialog.getByRole('button', { name: 'Today' }).click();
+    expect(await from.inputValue()).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+    expect(await to.inputValue()).toBe(await from.inputValue());
+    await dialog.getByRole('button', { name: 'This month' }).click();
+    await dialog.getByRole('button', { name: 'This month', pressed: true }).waitFor();
+    expect(await from.inputValue()).toMatch(/-01$/);
+    await expectGoodEverywhere(page, 'recordings-days');
+    // Below the button, as far to its side as there is room.
+    const [box, opener] = [await dialog.boundingBox(), await button(page, 'Filter').boundingBox()];
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan((opener?.x ?? 0) + (opener?.width ?? 0));
+    expect((box?.y ?? 0) - (opener?.y ?? 0) - (opener?.height ?? 0)).toBeLessThan(20);
+    await page.mouse.click(5, 5);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Filter');
+  });
+
   it('keeps what is shown until there is something else, and says nothing of it meanwhile', async () => {
     await seedNotes(service, account, [{ text: 'The gate is open' }, { text: 'The door is closed' }]);
     const page = await open();

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Icon } from './icon';
@@ -12,10 +12,12 @@ interface DialogProps {
   /** Shown once and lost after it: only its own buttons close it, not Escape or a click beside it. */
   persistent?: boolean;
   wide?: boolean;
+  /** Shown beside it, where there is room, instead of in the middle. */
+  opener?: RefObject<HTMLElement | null>;
 }
 
 /** A modal dialog. Its content exists only while it is open. */
-export function Dialog({ open, title, onClose, children, persistent = false, wide = false }: DialogProps) {
+export function Dialog({ open, title, onClose, children, opener, persistent = false, wide = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useLayoutEffect(() => {
@@ -23,6 +25,7 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
     if (open && dialog && !dialog.open) dialog.showModal();
     if (!open && dialog?.open) dialog.close();
   }, [open]);
+  usePlaceBeside(ref, open, opener);
   // Closed before it is removed: only then does the browser give the focus back to what opened it.
   useLayoutEffect(() => {
     const dialog = ref.current;
@@ -31,7 +34,7 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
   return (
     <dialog
       ref={ref}
-      class={wide ? 'dialog is-wide' : 'dialog'}
+      class={['dialog', ...(wide ? ['is-wide'] : []), ...(opener ? ['is-beside'] : [])].join(' ')}
       aria-labelledby={heading}
       onCancel={(event) => {
         // The state of the page decides: it is closed by the effect.
@@ -63,4 +66,27 @@ export function Dialog({ open, title, onClose, children, persistent = false, wid
       )}
     </dialog>
   );
+}
+
+/** Tells the style sheet where the opener ends, as `--opener-x` and `--opener-y`, also when that moves. */
+function usePlaceBeside(
+  ref: RefObject<HTMLDialogElement | null>,
+  open: boolean,
+  opener: RefObject<HTMLElement | null> | undefined,
+) {
+  useLayoutEffect(() => {
+    if (!open || !opener) return undefined;
+    const place = () => {
+      const { left = 0, bottom = 0 } = opener.current?.getBoundingClientRect() ?? {};
+      ref.current?.style.setProperty('--opener-x', `${left}px`);
+      ref.current?.style.setProperty('--opener-y', `${bottom}px`);
+    };
+    place();
+    addEventListener('resize', place);
+    addEventListener('scroll', place);
+    return () => {
+      removeEventListener('resize', place);
+      removeEventListener('scroll', place);
+    };
+  }, [open]);
 }

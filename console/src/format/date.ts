@@ -1,3 +1,5 @@
+import { beginningOf } from './local-day';
+
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const AGE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -19,6 +21,9 @@ export function formatDate(text: string): string {
 export function formatDay(text: string): string {
   return DAY.format(dateOf(text));
 }
+
+/** @param day `YYYY-MM-DD`, where the person is */
+export const formatLocalDay = (day: string): string => DAY.format(beginningOf(day));
 
 /** `just now`, `5 minutes ago`, `yesterday`; the day when it is longer ago than a week. */
 export function formatAge(text: string, now = Date.now()): string {

@@ -16,6 +16,8 @@ interface PageOptions {
   /** The page of the console, such as `/recordings/{id}`. */
   route?: string;
   reducedMotion?: boolean;
+  /** Where the person is, such as `Europe/Berlin`; UTC by default. */
+  timezoneId?: string;
   /** Whether a recording goes to the service while it is made. */
   liveWords?: boolean;
   /** Whether the browser keeps the console. Requests that its service worker answers cannot be held or refused. */
@@ -58,7 +60,7 @@ export class TestConsole {
       reducedMotion: options.reducedMotion ? 'reduce' : 'no-preference',
       permissions: ['clipboard-read', 'clipboard-write', ...(this.options.microphone ? ['microphone'] : [])],
       locale: 'en-GB',
-      timezoneId: 'UTC',
+      timezoneId: options.timezoneId ?? 'UTC',
       acceptDownloads: true,
       serviceWorkers: options.kept ? 'allow' : 'block',
     });

@@ -1,5 +1,7 @@
 import type { VoiceNotes } from 'vnotes';
 
+import { beginningOf, instantOf, readDay } from '../../format/local-day';
+
 export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['list']>[0]>;
 
 export type Status = 'processing' | 'transcribed' | 'failed';
@@ -10,7 +12,7 @@ export interface ListQuery {
   /** Of the results of `q`. */
   byRank: boolean;
   status: Status | '';
-  /** Days of UTC, as the service counts them. */
+  /** Days where the person is, both inclusive; empty for no limit. */
   from: string;
   to: string;
   user: string;
@@ -26,8 +28,8 @@ export function readQuery(search: URLSearchParams): ListQuery {
     q: search.get('q') ?? '',
     byRank: search.get('order') === 'rank',
     status: STATUSES.find((status) => status === search.get('status')) ?? '',
-    from: search.get('from') ?? '',
-    to: search.get('to') ?? '',
+    from: readDay(search.get('from')),
+    to: readDay(search.get('to')),
     user: search.get('user') ?? '',
     tags: search.getAll('tag').flatMap((tag) => (tagOf(tag) ? [tagOf(tag) as [string, string]] : [])),
     page: Math.max(0, Math.floor(Number(search.get('page') ?? 1)) - 1) || 0,
@@ -79,8 +81,8 @@ export function requestOf(query: ListQuery): RecordingsQuery {
     ...(isSearch && { q: query.q.slice(0, 1000) }),
     ...(isSearch && query.byRank && { order: 'rank' as const }),
     ...(query.status && { status: query.status }),
-    ...(query.from && { date_from: query.from }),
-    ...(query.to && { date_to: query.to }),
+    ...(query.from && { created_from: instantOf(beginningOf(query.from)) }),
+    ...(query.to && { created_before: instantOf(beginningOf(query.to, 1)) }),
     ...(query.user && { user_id: query.user }),
     ...(query.tags.length > 0 && { tags: Object.fromEntries(query.tags) }),
   };

@@ -1,20 +1,23 @@
 import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
+import { beginningOf, localDay } from '../../../format/local-day';
 import type { ListQuery } from '../list-query';
 import { seenLabels } from '../seen-labels';
 import { readTags, TagsField, wrongTag } from '../tags-field';
 
 interface FilterDialogProps {
   open: boolean;
+  opener: RefObject<HTMLElement | null>;
   query: ListQuery;
   onClose: () => void;
   onApply: (fields: Partial<ListQuery>) => void;
 }
 
 /** The filters that are used less often than the status. */
-export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProps) {
+export function FilterDialog({ open, opener, query, onClose, onApply }: FilterDialogProps) {
   const error = useSignal<{ field: 'to' | 'tags'; text: string } | null>(null);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -28,7 +31,7 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
   };
   const errorOf = (field: string) => (error.value?.field === field ? error.value.text : undefined);
   return (
-    <Dialog open={open} title="Filter" onClose={onClose}>
+    <Dialog open={open} title="Filter" onClose={onClose} opener={opener}>
       <form class="form" onSubmit={submit} noValidate>
         <DayFields query={query} error={errorOf('to')} />
         <Field label="End user" hint="The identity in the access token.">
@@ -69,14 +72,52 @@ export function FilterDialog({ open, query, onClose, onApply }: FilterDialogProp
 }
 
 function DayFields({ query, error }: { query: ListQuery; error: string | undefined }) {
+  const range = useSignal({ from: query.from, to: query.to });
   return (
-    <div class="day-fields">
-      <Field label="From" hint="Days in UTC">
-        <input name="from" type="date" defaultValue={query.from} />
-      </Field>
-      <Field label="To" error={error}>
-        <input name="to" type="date" defaultValue={query.to} />
-      </Field>
-    </div>
+    <>
+      <div class="day-fields">
+        <Field label="From">
+          <input
+            name="from"
+            type="date"
+            value={range.value.from}
+            onInput={(event) => (range.value = { ...range.value, from: event.currentTarget.value })}
+          />
+        </Field>
+        <Field label="To" error={error}>
+          <input
+            name="to"
+            type="date"
+            value={range.value.to}
+            onInput={(event) => (range.value = { ...range.value, to: event.currentTarget.value })}
+          />
+        </Field>
+      </div>
+      <ul class="tag-suggestions" aria-label="Suggested days">
+        {suggestedDays().map(({ label, from, to }) => (
+          <li key={label}>
+            <button
+              type="button"
+              class="row-tag"
+              aria-pressed={range.value.from === from && range.value.to === to}
+              onClick={() => (range.value = { from, to })}
+            >
+              {label}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
+}
+
+function suggestedDays(): { label: string; from: string; to: string }[] {
+  const today = localDay(new Date());
+  const [yesterday, weekAgo] = [-1, -6].map((days) => localDay(beginningOf(today, days))) as [string, string];
+  return [
+    { label: 'Today', from: today, to: today },
+    { label: 'Yesterday', from: yesterday, to: yesterday },
+    { label: 'Last 7 days', from: weekAgo, to: today },
+    { label: 'This month', from: `${today.slice(0, 8)}01`, to: today },
+  ];
 }

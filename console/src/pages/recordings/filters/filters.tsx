@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
+import { formatLocalDay } from '../../../format/date';
 import { FilterDialog } from './filter-dialog';
 import type { ListQuery, Status } from '../list-query';
 import './filters.css';
@@ -19,6 +21,7 @@ interface FiltersProps {
 
 export function Filters({ query, onChange }: FiltersProps) {
   const open = useSignal(false);
+  const opener = useRef<HTMLButtonElement>(null);
   const chips = chipsOf(query);
   return (
     <>
@@ -34,7 +37,7 @@ export function Filters({ query, onChange }: FiltersProps) {
           </button>
         ))}
       </div>
-      <button type="button" class="button" aria-haspopup="dialog" onClick={() => (open.value = true)}>
+      <button ref={opener} type="button" class="button" aria-haspopup="dialog" onClick={() => (open.value = true)}>
         <Icon name="filter" />
         Filter
         {chips.length > 0 && <span class="filter-count">{chips.length}</span>}
@@ -43,6 +46,7 @@ export function Filters({ query, onChange }: FiltersProps) {
       <FilterDialog
         key={String(open.value)}
         open={open.value}
+        opener={opener}
         query={query}
         onClose={() => (open.value = false)}
         onApply={(fields) => {
@@ -74,10 +78,17 @@ interface Chip {
   without: Partial<ListQuery>;
 }
 
+function dayChips(from: string, to: string): Chip[] {
+  if (from !== '' && from === to) return [{ label: `On ${formatLocalDay(from)}`, without: { from: '', to: '' } }];
+  return [
+    ...(from ? [{ label: `From ${formatLocalDay(from)}`, without: { from: '' } }] : []),
+    ...(to ? [{ label: `To ${formatLocalDay(to)}`, without: { to: '' } }] : []),
+  ];
+}
+
 function chipsOf({ from, to, user, tags }: ListQuery): Chip[] {
   return [
-    ...(from ? [{ label: `From ${from}`, without: { from: '' } }] : []),
-    ...(to ? [{ label: `To ${to}`, without: { to: '' } }] : []),
+    ...dayChips(from, to),
     ...(user ? [{ label: `End user ${user}`, without: { user: '' } }] : []),
     ...tags.map(([key, value], i) => ({
       label: `${key}: ${value}`,
