@@ -344,7 +344,7 @@ describe('What is refused', () => {
       )
         .set('X-Forwarded-For', address)
         .then(({ status }) => status);
-    const statuses = await Promise.all(Array.from({ length: 61 }, () => attempt('2001:db8:ffff::1')));
+    const statuses = await Promise.all(Array.from({ length: 80 }, () => attempt('2001:db8:ffff::1')));
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
     expect(await attempt('2001:db8:fffe::1')).toBe(401);
   });
