@@ -1,13 +1,12 @@
 import type { VoiceNotes } from 'vnotes';
 
-import { formatDay } from '../../format/date';
+import { formatLocalDay } from '../../format/date';
 import { formatHours } from './format-hours';
 
 export type UsageItem = Awaited<ReturnType<VoiceNotes['account']['usage']>>['items'][number];
 
-/** At noon the day is the same one nearly everywhere. */
 export function dayName({ day }: UsageItem): string {
-  return formatDay(`${day}T12:00:00`);
+  return formatLocalDay(day as string);
 }
 
 export function dayInWords(item: UsageItem): string {
