@@ -21,6 +21,7 @@ import { LinkWorkerModule, RecordingsModule } from './modules/recordings/recordi
 import { SignInCodesModule } from './modules/sign-in-codes/sign-in-codes.module.js';
 import { type EngineSelection, selectEngines } from './modules/transcriptions/engines/engine-registry.js';
 import { PeopleModule } from './modules/people/people.module.js';
+import { SignInMailsModule } from './modules/people/mails/sign-in-mails.module.js';
 import { TokenIssuersModule } from './modules/token-issuers/token-issuers.module.js';
 import { TranscriptionsModule } from './modules/transcriptions/transcriptions.module.js';
 import { TranscriptionWorkerModule } from './modules/transcriptions/worker/transcription-worker.module.js';
@@ -65,6 +66,7 @@ export class AppModule {
         UsersModule,
         HealthModule,
         ...(env.roles.includes('api') ? [RealtimeModule, ConsoleModule.register(env)] : []),
+        ...(env.roles.includes('api') && env.smtpUrl !== null ? [SignInMailsModule] : []),
         ...(env.roles.includes('transcriber') ? transcriberModules(engines, extensions) : []),
         ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule] : []),
 

@@ -85,6 +85,7 @@ const OF_OTHERS = [
   'DELETE /v1/session/passkeys/{passkey_id}',
   'POST /v1/sessions/passkey-options',
   'POST /v1/sessions/passkey',
+  'POST /v1/sign-in-links',
   'GET /v1/account/audit-log',
   'POST /v1/session/memberships',
   'DELETE /v1/session/memberships/{membership_id}',

@@ -37,6 +37,7 @@ const CORE: Grants = {
   memberships: { api: ALL },
   sessions: { api: ALL },
   sign_in_links: { api: ALL },
+  sign_in_mails: { api: ALL },
   // Nobody changes what an entry says: a number and hashes are given to it, and personal data taken from it.
   audit_entries: {
     api: `SELECT, INSERT, ${SEALED_AND_ERASED}`,

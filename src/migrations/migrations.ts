@@ -22,6 +22,7 @@ import { AuditLog1795601400000 } from './0020-audit-log.js';
 import { MakersOfLinks1795601450000 } from './0021-makers-of-links.js';
 import { Identities1795601600000 } from './0022-identities.js';
 import { Passkeys1795601800000 } from './0024-passkeys.js';
+import { SignInMails1795601900000 } from './0025-sign-in-mails.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -46,6 +47,7 @@ const CORE: Migration[] = [
   MakersOfLinks1795601450000,
   Identities1795601600000,
   Passkeys1795601800000,
+  SignInMails1795601900000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

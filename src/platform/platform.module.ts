@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ThreadPoolService } from './concurrency/thread-pool.service.js';
 import { EventBus } from './database/event-bus.js';
+import { MailerService } from './mail/mailer.service.js';
 import { HealthService } from './observability/health.service.js';
 import { createMetricsRegistry, MetricsMiddleware } from './observability/metrics.js';
 import { ReconcilerService } from './queue/reconciler.service.js';
@@ -19,6 +20,7 @@ const SERVICES = [
   SecretsService,
   TokenBucketStorage,
   HealthService,
+  MailerService,
   MetricsMiddleware,
 ];
 

@@ -76,14 +76,29 @@ describe('people at the console', () => {
 
   it('are offered the ways to sign in that the operator has left on', async () => {
     const page = await open();
-    const offer = (ways: string[]) =>
-      page.route('**/v1/sign-in-providers', (route) => route.fulfill({ json: { ways, providers: [] } }));
+    const offer = (ways: string[], sends_links = false) =>
+      page.route('**/v1/sign-in-providers', (route) => route.fulfill({ json: { ways, sends_links, providers: [] } }));
     await offer(['link']);
     await page.reload();
     await page.getByText('Open the link that an administrator of your account has made for you.').waitFor();
     expect(await page.getByLabel('Password').count()).toBe(0);
     await expectGoodState(page, 'sign-in-without-password');
+    const asked: unknown[] = [];
+    await page.route('**/v1/sign-in-links', (route) => {
+      asked.push(route.request().postDataJSON());
+      return route.fulfill({ status: 204 });
+    });
+    await offer(['password', 'link'], true);
+    await page.reload();
     const email = emailOf('olga');
+    await button(page, 'Forgot your password?').click();
+    await page.getByLabel('Send a link to').fill(email);
+    await expectGoodState(page, 'sign-in-ask-for-link');
+    await button(page, 'Send the link').click();
+    await page.getByRole('status').getByText('a mail with a link is on its way').waitFor();
+    expect(asked).toEqual([{ email }]);
+    await offer(['link']);
+    await page.reload();
     const token = await linkFor(service, tested.account.accountId, { email, name: 'Olga Owner' });
     await go(page, `#link=${token}`);
     await button(page, 'Sign in').click();

@@ -11,10 +11,12 @@ export interface Provider {
 export interface SignInWays {
   ways: readonly string[];
   providers: readonly Provider[];
+  /** Whether one can ask for a link by mail. */
+  sends_links: boolean;
 }
 
 /** Until the service has answered, and of one that says nothing of it. */
-const USUAL: SignInWays = { ways: ['password', 'link'], providers: [] };
+const USUAL: SignInWays = { ways: ['password', 'link'], providers: [], sends_links: false };
 
 let asked: Promise<SignInWays> | null = null;
 

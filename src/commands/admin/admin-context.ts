@@ -29,6 +29,7 @@ import { DatabaseModule } from '../../platform/database/database.module.js';
 import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { createLogger, standardError } from '../../platform/observability/structured-logger.service.js';
+import { MailerService } from '../../platform/mail/mailer.service.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 
@@ -57,6 +58,7 @@ class AdminModule {
         AccountService,
         ApiKeysService,
         PeopleService,
+        MailerService,
         SignInLinksService,
         SignInWaysService,
         WebhookSecretsService,

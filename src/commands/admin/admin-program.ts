@@ -142,6 +142,9 @@ function addPersonCommands(program: Command, run: Run): void {
     .option('--role <role>', `${ROLES.join(', ')} (default: owner)`, choice(ROLES))
     .option('--name <text>', 'name of a new person (default: the e-mail address)', text(100))
     .action(run(async () => (await import('./person-commands.js')).createLink));
+  command(program, 'mail:test', 'send one mail through SMTP_URL, to try it')
+    .requiredOption('--to <address>', 'who gets it', email)
+    .action(run(async () => (await import('./person-commands.js')).testMail));
 }
 
 function addCounterCommands(program: Command, run: Run): void {

@@ -75,6 +75,7 @@ const NOT_ARCHIVED: Readonly<Record<string, string>> = {
   search_backfill: 'Of the installation.',
   sessions: 'Ways in belong to the installation.',
   sign_in_links: 'Ways in belong to the installation.',
+  sign_in_mails: 'Ways in belong to the installation.',
   transcription_shares: 'What the account has had of the engines of this installation.',
 };
 

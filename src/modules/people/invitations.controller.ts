@@ -60,8 +60,8 @@ export class InvitationsController {
    * Invite somebody
    *
    * @remarks
-   * The response is the only one that shows the link. It works once, within 7 days, for whoever has it: the e-mail address
-   * is a name. Nobody gives a role that is higher than their own. An account can have 100 open invitations. Takes a session.
+   * The response is the only one that shows the link; a service that sends mail sends it instead. It works once, within 7 days,
+   * for whoever has it: the e-mail address is a name. Nobody gives a role that is higher than their own. An account can have 100 open invitations. Takes a session.
    */
   @Post()
   @ApiErrors(new LimitExceededError('open invitations', MAX_INVITATIONS))

@@ -67,9 +67,12 @@ export class InvitationView {
 }
 
 export class CreatedInvitationView extends InvitationView {
-  /** Path of the page that accepts the invitation, with its link behind `#invitation=`. Shown only here. */
-  @ApiProperty({ example: `/#invitation=${EXAMPLE_LINK}` })
-  url: string;
+  /**
+   * Path of the page that accepts the invitation, with its link behind `#invitation=`. Shown only here. Null where the
+   * service sends it by mail.
+   */
+  @ApiProperty({ type: String, nullable: true, example: `/#invitation=${EXAMPLE_LINK}` })
+  url: string | null;
 }
 
 export class InvitationPage extends PageFields {
@@ -99,9 +102,9 @@ const presentInvitation = (invitation: SignInLink): InvitationView => ({
   expires_at: resourceTime(invitation.expiresAt),
 });
 
-export const presentCreatedInvitation = (invitation: SignInLink, token: string): CreatedInvitationView => ({
+export const presentCreatedInvitation = (invitation: SignInLink, token: string | null): CreatedInvitationView => ({
   ...presentInvitation(invitation),
-  url: `/#invitation=${token}`,
+  url: token && `/#invitation=${token}`,
 });
 
 export const presentInvitationPage = (query: PageQuery, found: PageResult<SignInLink>): InvitationPage => ({

@@ -7,6 +7,7 @@ import { DatabaseService } from '../../platform/database/database.service.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
+import { SignInMailsService } from './mails/sign-in-mails.service.js';
 import { lockMembers, refuseHigherRoles } from './memberships.queries.js';
 import { SignInLink } from './sign-in-link.entity.js';
 import { SignInLinksService } from './sign-in-links.service.js';
@@ -22,27 +23,33 @@ export class InvitationsService {
     @InjectRepository(SignInLink) private readonly invitations: Repository<SignInLink>,
     private readonly database: DatabaseService,
     private readonly links: SignInLinksService,
+    private readonly mails: SignInMailsService,
   ) {}
 
   /**
    * @param editorId the person who asks
-   * @returns the invitation, and the token of its link
-   * @throws PermissionError, LimitExceededError
+   * @returns the invitation, and the token of its link, if it is not sent by mail
+   * @throws PermissionError, LimitExceededError, RateLimitError
    */
   async create(
     accountId: string,
     { email, role }: { email: string; role: Role },
     editorId: string,
-  ): Promise<{ invitation: SignInLink; token: string }> {
+  ): Promise<{ invitation: SignInLink; token: string | null }> {
     return await this.database.transact(async (tx) => {
       await lockMembers(tx, accountId);
       await refuseHigherRoles(tx, accountId, editorId, role);
       const by = { createdByPerson: editorId };
-      const { id, token } = await this.links.create(tx, { accountId, email, role, days: INVITATION_DAYS, ...by });
+      const link = await this.links.create(tx, { accountId, email, role, days: INVITATION_DAYS, ...by });
+      const { id } = link;
       if ((await tx.manager.countBy(SignInLink, { accountId, personId: IsNull() })) > MAX_INVITATIONS)
         throw new LimitExceededError('open invitations', MAX_INVITATIONS);
+      if (this.mails.isOn) await this.mails.add(tx, link, email);
       await recordChanges(tx, { ...changeOf(accountId, id, 'invitation.created'), after: { role } });
-      return { invitation: await tx.manager.findOneByOrFail(SignInLink, { id }), token };
+      return {
+        invitation: await tx.manager.findOneByOrFail(SignInLink, { id }),
+        token: this.mails.isOn ? null : link.token,
+      };
     });
   }
 

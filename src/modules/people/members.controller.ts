@@ -100,8 +100,9 @@ export class MembersController {
    * Create a link that signs in a member
    *
    * @remarks
-   * For a member who has forgotten the password. The link works once, within a day, and ends the one before. 409 for a
-   * person who belongs to other accounts as well: whoever has the link acts as this person. Takes a session.
+   * For a member who has forgotten the password. The link works once, within a day, and ends the one before. The service sends
+   * it to the member, if it sends mail. 409 for a person who belongs to other accounts as well, or who signs in with an OpenID
+   * provider: whoever has the link acts as this person. Takes a session.
    * @param id Identifier of the membership.
    */
   @Post(':member_id/links')
@@ -114,8 +115,8 @@ export class MembersController {
     @Query() _query: NoQuery,
   ): Promise<CreatedSignInLinkView> {
     const { accountId, personId } = principal as SignedIn;
-    const { link, personId: memberId } = await this.members.createLink(accountId, id, personId);
+    const { link, isSent, personId: memberId } = await this.members.createLink(accountId, id, personId);
     this.securityLog.record('sign-in link created', { ...actor, person_id: memberId });
-    return presentLink(link);
+    return presentLink(link, isSent);
   }
 }

@@ -43,9 +43,9 @@ export class MemberPage extends PageFields {
 }
 
 export class CreatedSignInLinkView {
-  /** Path of the page that signs in, with the link behind `#link=`. Shown only here. */
-  @ApiProperty({ example: '/#link=vnl_Qm3xT0cV8fKpYw2sLr7dNzB5hGjE1aXuIo9kRtM4vWc' })
-  url: string;
+  /** Path of the page that signs in, with the link behind `#link=`. Shown only here. Null where the service sends it by mail. */
+  @ApiProperty({ type: String, nullable: true, example: '/#link=vnl_Qm3xT0cV8fKpYw2sLr7dNzB5hGjE1aXuIo9kRtM4vWc' })
+  url: string | null;
 
   /** When the link ends, unless it was used before. */
   @ApiProperty({ example: '2026-11-22T10:15:00' })
@@ -67,7 +67,8 @@ export const presentMemberPage = (query: PageQuery, found: PageResult<Member>): 
   ...pageFields('/v1/account/members', query, found),
 });
 
-export const presentLink = ({ token, expiresAt }: MadeLink): CreatedSignInLinkView => ({
-  url: `/#link=${token}`,
+/** @param isSent by mail, and so not shown */
+export const presentLink = ({ token, expiresAt }: MadeLink, isSent: boolean): CreatedSignInLinkView => ({
+  url: isSent ? null : `/#link=${token}`,
   expires_at: resourceTime(expiresAt),
 });

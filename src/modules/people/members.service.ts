@@ -9,6 +9,7 @@ import { DatabaseService, type Tx } from '../../platform/database/database.servi
 import { findOrFail, isResourceId } from '../../platform/database/find-or-fail.js';
 import { ConflictError, NotFoundError, PermissionError } from '../../platform/errors/errors.js';
 import type { PageQuery, PageResult } from '../../platform/http/page.js';
+import { SignInMailsService } from './mails/sign-in-mails.service.js';
 import { Membership } from './membership.entity.js';
 import {
   BOUND_TO_ACCOUNT,
@@ -20,6 +21,8 @@ import {
   refuseHigherRoles,
   updateRole,
 } from './memberships.queries.js';
+import { isOfProvider } from './passkeys/passkeys.queries.js';
+import { Person } from './person.entity.js';
 import type { Session } from './session.entity.js';
 import { type MadeLink, SignInLinksService } from './sign-in-links.service.js';
 import { SignInWaysService } from './sign-in-ways.service.js';
@@ -37,6 +40,13 @@ export interface Member {
   lastSeenAt: Date | null;
 }
 
+interface CreatedLink {
+  link: MadeLink;
+  personId: string;
+  /** By mail, and so not shown. */
+  isSent: boolean;
+}
+
 /** The members of an account (D99). Nobody gives or takes a role that is higher than the own one. */
 @Injectable()
 export class MembersService {
@@ -46,6 +56,7 @@ export class MembersService {
     private readonly versions: CredentialVersionsService,
     private readonly links: SignInLinksService,
     private readonly ways: SignInWaysService,
+    private readonly mails: SignInMailsService,
   ) {}
 
   /** Oldest first. */
@@ -95,21 +106,27 @@ export class MembersService {
   }
 
   /**
-   * With which the member signs in, and sets another password. Ends the one before.
-   * @throws SignInWayOffError, NotFoundError, PermissionError, ConflictError
+   * With which the member signs in, and sets another password. Ends the one before. It is sent by mail, if there is a server.
+   * @throws SignInWayOffError, NotFoundError, PermissionError, ConflictError, RateLimitError
    */
-  async createLink(accountId: string, id: string, editorId: string): Promise<{ link: MadeLink; personId: string }> {
+  async createLink(accountId: string, id: string, editorId: string): Promise<CreatedLink> {
     this.ways.require('link');
     return await this.database.transact(async (tx) => {
       const member = await lockMember(tx, accountId, id);
       const { personId, role } = member;
       await refuseHigherRoles(tx, accountId, editorId, role);
       await refuseMemberOfOthers(tx, personId);
+      if (await isOfProvider(tx, personId))
+        throw new ConflictError('This person signs in with an OpenID provider, and needs no link.');
       await tx.query('DELETE FROM sign_in_links WHERE person_id = $1', [personId]);
       const link = await this.links.create(tx, { accountId, personId, days: LINK_DAYS, createdByPerson: editorId });
+      if (this.mails.isOn) {
+        const { email } = await tx.manager.findOneByOrFail(Person, { id: personId });
+        await this.mails.add(tx, link, email);
+      }
       const after = { expires_at: link.expiresAt };
       await recordChanges(tx, { ...memberChange(member, 'sign_in_link.created'), after });
-      return { link, personId };
+      return { link, personId, isSent: this.mails.isOn };
     });
   }
 

@@ -7,6 +7,8 @@ import { MembersController } from './members.controller.js';
 import { MembersService } from './members.service.js';
 import { MembershipsController } from './memberships.controller.js';
 import { Membership } from './membership.entity.js';
+import { SignInMail } from './mails/sign-in-mail.entity.js';
+import { SignInMailsService } from './mails/sign-in-mails.service.js';
 import { Identity } from './oidc/identity.entity.js';
 import { MembersOfProvidersService } from './oidc/members-of-providers.service.js';
 import { OidcClientService } from './oidc/oidc-client.service.js';
@@ -26,13 +28,14 @@ import { SessionCredentialsService } from './session-credentials.service.js';
 import { Session } from './session.entity.js';
 import { CurrentSessionController, SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
+import { SignInLinksController } from './sign-in-links.controller.js';
 import { SignInLink } from './sign-in-link.entity.js';
 import { SignInLinksService } from './sign-in-links.service.js';
 import { SignInWaysService } from './sign-in-ways.service.js';
 import { SignInsService } from './sign-ins.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Identity, Passkey, Person, Membership, Session, SignInLink])],
+  imports: [TypeOrmModule.forFeature([Identity, Passkey, Person, Membership, Session, SignInLink, SignInMail])],
   controllers: [
     SessionsController,
     CurrentSessionController,
@@ -41,6 +44,7 @@ import { SignInsService } from './sign-ins.service.js';
     InvitationsController,
     InviteesController,
     SignInProvidersController,
+    SignInLinksController,
     OidcController,
     PasskeysController,
     PasskeySignInsController,
@@ -62,9 +66,10 @@ import { SignInsService } from './sign-ins.service.js';
     SessionCredentialsService,
     SessionsService,
     SignInLinksService,
+    SignInMailsService,
     SignInWaysService,
     SignInsService,
   ],
-  exports: [SessionCredentialsService],
+  exports: [SessionCredentialsService, SignInLinksService, SignInMailsService],
 })
 export class PeopleModule {}

@@ -39,6 +39,7 @@ const SECRETS = new Set([
   'HF_TOKEN',
   'METRICS_TOKEN',
   'OIDC_PROVIDERS',
+  'SMTP_URL',
 ]);
 const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
@@ -93,6 +94,17 @@ export class EnvReader {
     const seconds = url !== null && URL.canParse(url) ? new URL(url).searchParams.get('connect_timeout') : null;
     const valid = seconds === null || /^[1-9]\d{0,2}$/.test(seconds);
     return valid ? url : this.refuse(name, 'must have a connect_timeout of 1 to 999 seconds', url);
+  }
+
+  /** Of a server that takes mail: with TLS, unless its parameter is `tls=none`. */
+  smtpUrl(name: string): string | null {
+    const url = this.url(name, ['smtps:', 'smtp:']);
+    if (url === null || !URL.canParse(url)) return null;
+    const { hostname, search, protocol } = new URL(url);
+    const valid = hostname !== '' && (search === '' || (search === '?tls=none' && protocol === 'smtp:'));
+    return valid
+      ? url
+      : this.refuse(name, 'must be smtps:// or smtp:// with a host and no parameter but tls=none', url);
   }
 
   list(name: string, valid: (item: string) => boolean, what: string): readonly string[] {
@@ -177,7 +189,7 @@ export class EnvReader {
     if (this.problems.size > 0) throw new InvalidEnvironmentError([...this.problems]);
   }
 
-  private refuse<T>(name: string, rule: string, fallback: T): T {
+  refuse<T>(name: string, rule: string, fallback: T): T {
     this.problems.add(`${name} ${rule}`);
     return fallback;
   }

@@ -80,6 +80,7 @@ function readVariables(read: EnvReader) {
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     /** Those that the operator lets people use. */
     signInWays: read.someOf('SIGN_IN_WAYS', SIGN_IN_WAYS),
+    ...readMail(read),
     /** JSON, read by the module of people. */
     oidcProviders: read.text('OIDC_PROVIDERS'),
     metricsToken: read.secret('METRICS_TOKEN', 16),
@@ -88,6 +89,22 @@ function readVariables(read: EnvReader) {
     /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
     trustProxy: read.trustProxy(),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info') as string,
+  };
+}
+
+/** With a server for mail it is said who sends, and where the links of mails lead: a request could say anything. */
+function readMail(read: EnvReader) {
+  const smtpUrl = read.smtpUrl('SMTP_URL');
+  const [smtpFrom, publicUrl] = [read.text('SMTP_FROM'), read.url('PUBLIC_URL', ['https:', 'http:'])];
+  const isAddress = smtpFrom === null || SENDER.test(smtpFrom);
+  return {
+    smtpUrl,
+    /** An address, or `Name <address>`. */
+    smtpFrom: isAddress
+      ? (smtpFrom ?? (smtpUrl && read.missing('SMTP_FROM')))
+      : read.refuse('SMTP_FROM', 'must be an e-mail address, or a name and <an e-mail address>', smtpFrom),
+    /** Of this service, as people reach it. */
+    publicUrl: publicUrl ?? (smtpUrl && read.missing('PUBLIC_URL')),
   };
 }
 
@@ -226,6 +243,7 @@ function withoutCredentials(address: string): string {
   return origin === 'null' ? '(not a URL)' : origin;
 }
 
+const SENDER = /^(?:[^<>\p{Cc}]*<[^\s@<>,]+@[^\s@<>,]+>|[^\s@<>,]+@[^\s@<>,]+)$/u;
 const isHostAndPort = (text: string): boolean => /^(?:[\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(text);
 /** What RFC 9116 takes for a contact: web pages by https only. */
 const isContact = (text: string): boolean =>

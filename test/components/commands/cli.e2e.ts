@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { SCOPES } from '../../../src/access/scopes.js';
+import { MailServer } from '../../support/servers/mail-server.js';
 import { type CommandResult, runCli, commandRunner } from '../../support/service/cli.js';
 import { ApiClient } from '../../../src/testing/api-client.js';
 import { checkRows } from '../../support/check-rows.js';
@@ -235,6 +236,26 @@ describe('the command line (D30)', () => {
     expect(asViewer.body).toMatchObject({ role: 'viewer', memberships: [{ account_id: accountId }] });
     expectFailure(await run('person:link', ...member, '--role', 'king'), /owner, admin, editor, viewer/);
     expectFailure(await run('person:link', '--account', randomUUID(), '--email', 'a@example.com'), /No such account/);
+  });
+
+  it('mail:test sends one mail, or says what is missing or refused', async () => {
+    const server = await MailServer.listen();
+    try {
+      expectFailure(await run('mail:test', '--to', 'ops@example.com'), /Set SMTP_URL, SMTP_FROM and PUBLIC_URL/);
+      const mail = {
+        SMTP_URL: `smtp://127.0.0.1:${server.port}?tls=none`,
+        SMTP_FROM: 'notes@example.com',
+        PUBLIC_URL: 'https://notes.example.com',
+      };
+      const send = () =>
+        runCommand({ variables: { ...environment.variables, ...mail } }, 'mail:test', '--to', 'ops@example.com');
+      expect((await send()).stdout).toContain('ops@example.com');
+      expect(server.to('ops@example.com')).toHaveLength(1);
+      server.refusal = 550;
+      expectFailure(await send(), /The mail was not taken: .*550/);
+    } finally {
+      await server.stop();
+    }
   });
 
   it('key:create makes a key with every scope, in the shape of its creation (2.2)', async () => {

@@ -50,9 +50,9 @@ const isOff = async (way: string, sending: Test): Promise<void> => {
 
 describe('SIGN_IN_WAYS (D104)', () => {
   it('tells pages which ways there are', async () => {
-    expect(await waysOf(all)).toEqual({ ways: ['password', 'link', 'passkey'], providers: [] });
-    expect(await waysOf(onlyLinks)).toEqual({ ways: ['link'], providers: [] });
-    expect(await waysOf(none)).toEqual({ ways: [], providers: [] });
+    expect(await waysOf(all)).toEqual({ ways: ['password', 'link', 'passkey'], sends_links: false, providers: [] });
+    expect(await waysOf(onlyLinks)).toEqual({ ways: ['link'], sends_links: false, providers: [] });
+    expect(await waysOf(none)).toEqual({ ways: [], sends_links: false, providers: [] });
   });
 
   it('without passwords: nobody signs in with one or sets one, and links and sessions go on', async () => {

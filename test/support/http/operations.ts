@@ -208,6 +208,7 @@ const OTHER_OPERATIONS = [
   'DELETE /v1/session/passkeys/:passkey_id',
   'POST /v1/sessions/passkey-options',
   'POST /v1/sessions/passkey',
+  'POST /v1/sign-in-links',
 ];
 
 /** Everything that the router has. */

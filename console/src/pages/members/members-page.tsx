@@ -96,11 +96,13 @@ export default function MembersPage() {
           onClose={() => (inviting.value = false)}
           onCreated={({ email, url }) => {
             inviting.value = false;
-            shown.value = {
-              title: 'Invitation created',
-              hint: `Send this link to ${email}. Whoever has it can join, once, within 7 days.`,
-              url: linkOf(url),
-            };
+            if (url === null) toast(`Invitation sent to ${email}.`);
+            else
+              shown.value = {
+                title: 'Invitation created',
+                hint: `Send this link to ${email}. Whoever has it can join, once, within 7 days.`,
+                url: linkOf(url),
+              };
             invitations.reload();
           }}
         />
@@ -124,9 +126,10 @@ export default function MembersPage() {
         words="signs in with it once, within a day, and sets another password. Whoever has the link acts as this person."
         label="Create link"
         onClose={() => (linking.value = null)}
-        onConfirm={async ({ id, name }) => {
+        onConfirm={async ({ id, name, email }) => {
           const { url } = await ask<SignInLink>('POST', `account/members/${id}/links`);
-          shown.value = { title: 'Link created', hint: `Send this link to ${name} alone.`, url: linkOf(url) };
+          if (url === null) toast(`Link sent to ${email}.`);
+          else shown.value = { title: 'Link created', hint: `Send this link to ${name} alone.`, url: linkOf(url) };
         }}
       />
       {shown.value && (

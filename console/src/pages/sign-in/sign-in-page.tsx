@@ -7,6 +7,7 @@ import { usePageTitle } from '../../layout/use-page-title';
 import { hasPasskeys } from '../../session/passkeys';
 import { baseUrl, lastWasKey } from '../../session/session';
 import { type Provider, useSignInWays } from '../../session/sign-in-ways';
+import { AskForLink } from './ask-for-link';
 import { PasskeyButton } from './passkey-button';
 import { PersonForm, SignInAgain } from './person-form';
 import { SignInForm } from './sign-in-form';
@@ -17,7 +18,7 @@ const BARS = [8, 14, 30, 52, 38, 64, 88, 70, 46, 58, 34, 18, 10, 26, 60, 94, 76,
 
 export function SignInPage() {
   usePageTitle('Sign in');
-  const { ways, providers } = useSignInWays();
+  const { ways, providers, sends_links } = useSignInWays();
   const hasPassword = ways.includes('password');
   const withPasskey = ways.includes('passkey') && hasPasskeys();
   const withKey = useSignal(lastWasKey);
@@ -27,7 +28,9 @@ export function SignInPage() {
       <div class="sign-in-words">
         <h1>Sign in</h1>
         <p class="muted">
-          {withKey.value ? 'Use an API key of your account and its secret.' : wordsFor(ways, providers, withPasskey)}
+          {withKey.value
+            ? 'Use an API key of your account and its secret.'
+            : wordsFor(ways, providers, { withPasskey, sendsLinks: sends_links })}
         </p>
       </div>
       <OtherWays providers={providers} withPasskey={withPasskey} isAlone={!withKey.value && !hasPassword} />
@@ -35,16 +38,27 @@ export function SignInPage() {
       <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
         {withKey.value ? (hasPassword ? 'Use a password' : 'Use no API key') : 'Use an API key'}
       </button>
-      {!withKey.value && hasPassword && ways.includes('link') && (
-        <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
-      )}
+      {!withKey.value &&
+        ways.includes('link') &&
+        (sends_links ? (
+          <AskForLink label={hasPassword ? 'Forgot your password?' : 'Get a link by mail'} />
+        ) : (
+          hasPassword && (
+            <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
+          )
+        ))}
     </SignInFrame>
   );
 }
 
-function wordsFor(ways: readonly string[], providers: readonly Provider[], withPasskey: boolean): string {
+function wordsFor(
+  ways: readonly string[],
+  providers: readonly Provider[],
+  { withPasskey, sendsLinks }: { withPasskey: boolean; sendsLinks: boolean },
+): string {
   if (ways.includes('password')) return 'Use your e-mail address and password.';
   if (withPasskey) return 'Use your passkey.';
+  if (sendsLinks) return 'Get a link by mail, and open it here.';
   if (ways.includes('link')) return 'Open the link that an administrator of your account has made for you.';
   return providers.length > 0 ? 'Use the sign-in of your company.' : 'People do not sign in here.';
 }

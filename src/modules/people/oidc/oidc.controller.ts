@@ -7,6 +7,7 @@ import { SIGN_IN_WAYS, type SignInWay } from '../../../platform/config/env.js';
 import { RateLimitError } from '../../../platform/errors/errors.js';
 import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
+import { SignInMailsService } from '../mails/sign-in-mails.service.js';
 import { SignInWaysService } from '../sign-in-ways.service.js';
 import { OidcClientService } from './oidc-client.service.js';
 import { OidcSignInsService, SignInFailure } from './oidc-sign-ins.service.js';
@@ -29,6 +30,10 @@ export class SignInProvidersView {
   @ApiProperty({ enum: SIGN_IN_WAYS, isArray: true, example: ['password', 'link', 'passkey'] })
   ways: SignInWay[];
 
+  /** Whether `POST /v1/sign-in-links` sends a link by mail. */
+  @ApiProperty({ example: true })
+  sends_links: boolean;
+
   @ApiProperty({ type: [SignInProviderView] })
   providers: SignInProviderView[];
 }
@@ -39,6 +44,7 @@ export class SignInProvidersController {
   constructor(
     private readonly client: OidcClientService,
     private readonly ways: SignInWaysService,
+    private readonly mails: SignInMailsService,
   ) {}
 
   /**
@@ -53,6 +59,7 @@ export class SignInProvidersController {
   list(@Query() _query: NoQuery): SignInProvidersView {
     return {
       ways: [...this.ways.all],
+      sends_links: this.mails.takesRequests,
       providers: this.client.providers.map(({ name, title }) => ({ name, title, path: `/sign-in/${name}` })),
     };
   }
