@@ -5,6 +5,7 @@ const { readdirSync } = require('node:fs');
 const DEPENDENCIES = {
   'access-tokens': ['account'],
   account: ['recordings'],
+  archives: ['recordings', 'transcriptions'],
   compat: ['recordings', 'transcriptions'],
   live: ['recordings', 'transcriptions'],
   mcp: ['recordings', 'transcriptions'],
@@ -18,6 +19,7 @@ const CORE = [
   'access-tokens',
   'account',
   'api-keys',
+  'archives',
   'audit',
   'compat',
   'health',

@@ -8,6 +8,7 @@ import { migrationsOf } from './migrations/migrations.js';
 import { AccessTokensModule } from './modules/access-tokens/access-tokens.module.js';
 import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
+import { ArchivesModule } from './modules/archives/archives.module.js';
 import { AuditModule } from './modules/audit/audit.module.js';
 import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
@@ -64,6 +65,7 @@ export class AppModule {
         CompatModule,
         McpModule,
         UsersModule,
+        ArchivesModule,
         HealthModule,
         ...(env.roles.includes('api') ? [RealtimeModule, ConsoleModule.register(env)] : []),
         ...(env.roles.includes('api') && env.smtpUrl !== null ? [SignInMailsModule] : []),

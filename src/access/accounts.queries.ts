@@ -56,6 +56,23 @@ export async function isRecordingOfUser(
   return found.length > 0;
 }
 
+/** Where the parts of the archive of an account lie in storage (docs/decisions/0041). */
+export const exportPrefix = ({ accountId, id }: { accountId: string; id: string }): string =>
+  `${accountId}/exports/${id}`;
+
+/**
+ * Ends the export of an account: its archive cannot be read any more, and the reconciler removes it. SQL, because the
+ * entity of the table belongs to a module.
+ */
+export async function endAccountExport(runner: SqlRunner, accountId: string): Promise<void> {
+  await runner.query(
+    `WITH ended AS (DELETE FROM account_exports WHERE account_id = $1 RETURNING account_id, id, parts)
+     UPDATE object_removals r SET remove_after = now() FROM ended, generate_series(0, ended.parts - 1) n
+     WHERE r.object_key = ended.account_id || '/exports/' || ended.id || '/' || n || '.tar'`,
+    [accountId],
+  );
+}
+
 /** After it, credentials of the account that were read before are out of date. SQL, as above. */
 export async function raiseCredentialVersion(tx: Tx, accountId: string): Promise<void> {
   await tx.query('UPDATE accounts SET credential_version = credential_version + 1 WHERE id = $1', [accountId]);

@@ -44,6 +44,7 @@ const CORE: Grants = {
     deliverer: `SELECT, INSERT, DELETE, ${SEALED_AND_ERASED}`,
   },
   audit_logs: { api: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT, INSERT, UPDATE' },
+  account_exports: { api: ALL, deliverer: 'SELECT, DELETE' },
   request_errors: { api: ALL, deliverer: 'SELECT, DELETE' },
 
   recordings: {

@@ -23,6 +23,7 @@ import { MakersOfLinks1795601450000 } from './0021-makers-of-links.js';
 import { Identities1795601600000 } from './0022-identities.js';
 import { Passkeys1795601800000 } from './0024-passkeys.js';
 import { SignInMails1795601900000 } from './0025-sign-in-mails.js';
+import { AccountExports1795602000000 } from './0026-account-exports.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -48,6 +49,7 @@ const CORE: Migration[] = [
   Identities1795601600000,
   Passkeys1795601800000,
   SignInMails1795601900000,
+  AccountExports1795602000000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -18,6 +18,7 @@ const ENTRIES: Record<string, string[]> = {
   'PUT /v1/account/vocabulary': ['vocabulary.updated'],
   'PUT /v1/account/speakers': ['speakers.updated'],
   'PUT /v1/account/retention': ['retention.updated'],
+  'POST /v1/account/export': ['account.exported'],
   'POST /v1/account/api-keys': ['api_key.created'],
   'DELETE /v1/account/api-keys/:key_id': ['api_key.revoked'],
   'DELETE /v1/account/access-tokens': ['access_tokens.voided'],

@@ -70,8 +70,9 @@ const NOTHING: Ids = {
 const LAGGING = ['usage_count', 'last_used_at'];
 
 const keysOf = (value: unknown): string[] => Object.keys(value as object).toSorted();
-/** An end user is no resource: each account can have one of the same name. */
-const namesResource = ({ path }: Operation): boolean => path.replace(':user_id', '').includes('_id');
+/** An end user is no resource: each account can have one of the same name. An account has one export, or none. */
+const namesResource = ({ path, needs }: Operation): boolean =>
+  path.replace(':user_id', '').includes('_id') || needs === 'export';
 
 const service = useService({ ROLES: 'api' }, { extensions: [transcribesAtOnce] });
 let owner: ApiClient;

@@ -2565,6 +2565,28 @@ export type ErasedUserView = {
     complete: boolean;
 };
 
+export type AccountExportView = {
+    /**
+     * Identifies this archive.
+     */
+    id: string;
+    status: 'preparing' | 'ready' | 'failed';
+    /**
+     * Of the archive; null until it is ready.
+     */
+    size_bytes: number | null;
+    created_at: string;
+    /**
+     * When the archive is removed.
+     */
+    expires_at: string;
+    uri: string;
+    /**
+     * Null until it is ready.
+     */
+    archive_uri: string | null;
+};
+
 export type TranscribedEventRecording = {
     id: string;
     /**
@@ -8578,6 +8600,179 @@ export type UsersEraseResponses = {
 };
 
 export type UsersEraseResponse = UsersEraseResponses[keyof UsersEraseResponses];
+
+export type AccountExportsGetData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/export';
+};
+
+export type AccountExportsGetErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountExportsGetError = AccountExportsGetErrors[keyof AccountExportsGetErrors];
+
+export type AccountExportsGetResponses = {
+    /**
+     * OK
+     */
+    200: AccountExportView;
+};
+
+export type AccountExportsGetResponse = AccountExportsGetResponses[keyof AccountExportsGetResponses];
+
+export type AccountExportsBeginData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/account/export';
+};
+
+export type AccountExportsBeginErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountExportsBeginError = AccountExportsBeginErrors[keyof AccountExportsBeginErrors];
+
+export type AccountExportsBeginResponses = {
+    /**
+     * Accepted
+     */
+    202: AccountExportView;
+};
+
+export type AccountExportsBeginResponse = AccountExportsBeginResponses[keyof AccountExportsBeginResponses];
+
+export type AccountExportsDownloadData = {
+    body?: never;
+    headers?: {
+        /**
+         * Sends the range only if the archive is this one.
+         */
+        'If-Range'?: string;
+        /**
+         * Ranges of bytes, at most 16.
+         */
+        Range?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/account/export/archive';
+};
+
+export type AccountExportsDownloadErrors = {
+    /**
+     * `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `ConflictError`
+     */
+    409: ErrorResponse;
+    /**
+     * `PreconditionFailedError`
+     */
+    412: ErrorResponse;
+    /**
+     * `RangeNotSatisfiableError`
+     */
+    416: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type AccountExportsDownloadError = AccountExportsDownloadErrors[keyof AccountExportsDownloadErrors];
+
+export type AccountExportsDownloadResponses = {
+    /**
+     * The archive.
+     */
+    200: Blob | File;
+    /**
+     * The requested range.
+     */
+    206: Blob | File;
+};
+
+export type AccountExportsDownloadResponse = AccountExportsDownloadResponses[keyof AccountExportsDownloadResponses];
 
 export type RealtimeOpenData = {
     body?: never;

@@ -73,6 +73,9 @@ function adminProgram(extensions: Extension[]): Command {
   )
     .requiredOption(...ACCOUNT)
     .action(run(async () => (await import('./purge-account.js')).verifyClosed(extensions)));
+  command(program, 'account:import', 'read an export of an account into this installation')
+    .requiredOption('--file <path>', 'the archive', text(4096))
+    .action(run(async () => (await import('./import-account.js')).importAccount(extensions)));
   addKeyCommands(program, run);
   addPersonCommands(program, run);
 

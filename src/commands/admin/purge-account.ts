@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
-import { selectAccountPair } from '../../access/accounts.queries.js';
+import { endAccountExport, selectAccountPair } from '../../access/accounts.queries.js';
 import { addedBy, type Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
@@ -200,6 +200,7 @@ export class AccountPurge {
 
   /** @returns how many recordings and objects were removed this time. */
   async run(): Promise<{ recordings: number; objects: number }> {
+    await endAccountExport(this.database, this.accountId);
     const removed = { recordings: 0, objects: await this.removeDueObjects() };
     do {
       for (;;) {

@@ -65,10 +65,11 @@ const TABLES: readonly AccountTable[] = [
 
 /** Tables of the core that no archive has, and why. */
 const NOT_ARCHIVED: Readonly<Record<string, string>> = {
+  account_exports: 'The archives themselves.',
   identities: 'Ways in belong to the installation.',
   migrations: 'Of the installation; the manifest names them.',
-  passkeys: 'Ways in belong to the installation.',
   object_removals: 'What an installation still has to remove.',
+  passkeys: 'Ways in belong to the installation.',
   removed_webhooks: 'What an installation still has to remove.',
   required_migrations: 'Of the installation.',
   retranscriptions: 'A job of the operator.',
@@ -92,7 +93,7 @@ export async function selectArchivedTables(runner: SqlRunner): Promise<ArchivedT
   const found = await runner.query<{ name: string; columns: string[] }>(
     `SELECT c.oid::regclass::text AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-     WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname ~ '^[a-z_][a-z0-9_]*$' AND a.attnum > 0 AND NOT a.attisdropped
        AND a.attgenerated = '' AND c.relnamespace <> ALL (ARRAY['pg_catalog', 'information_schema']::regnamespace[])
      GROUP BY c.oid ORDER BY 1`,
   );

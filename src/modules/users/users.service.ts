@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { endAccountExport } from '../../access/accounts.queries.js';
 import { auditTarget, eraseActor, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
@@ -46,6 +47,8 @@ export class UsersService implements OnModuleInit {
   async erase(accountId: string, userId: string): Promise<ErasureResult> {
     const until = await this.database.transact(async (tx) => {
       // It names nobody.
+      // It may have what the user has said.
+      await endAccountExport(tx, accountId);
       await recordChanges(tx, { accountId, action: 'user.erased', targets: [auditTarget('account', accountId)] });
       return await requestErasure(tx, accountId, userId);
     });

@@ -50,8 +50,8 @@ export const uploads = [
     faults: [['bytes under way are not counted', 'u."storedBytes" + r.bytes', 'u."storedBytes"']],
   },
   {
-    file: 'src/modules/recordings/audio-download/audio-request.ts',
-    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
+    file: 'src/platform/http/file-request.ts',
+    tests: 'src/platform/http/file-request.spec.ts',
     faults: [['a suffix longer than the file begins before it', 'Math.max(0, size - length)', 'size - length']],
   },
   {
@@ -78,8 +78,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/audio-request.ts',
-    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
+    file: 'src/platform/http/file-request.ts',
+    tests: 'src/platform/http/file-request.spec.ts',
     faults: [
       [
         'audio that was not modified since its own date is sent again',
@@ -89,8 +89,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/audio-request.ts',
-    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
+    file: 'src/platform/http/file-request.ts',
+    tests: 'src/platform/http/file-request.spec.ts',
     faults: [
       [
         'ranges that touch are two parts when the later one is asked for first',
@@ -100,8 +100,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/audio-request.ts',
-    tests: 'src/modules/recordings/audio-download/audio-request.spec.ts',
+    file: 'src/platform/http/file-request.ts',
+    tests: 'src/platform/http/file-request.spec.ts',
     faults: [
       [
         'If-Unmodified-Since with the time of the audio is refused',
@@ -111,8 +111,8 @@ export const uploads = [
     ],
   },
   {
-    file: 'src/modules/recordings/audio-download/audio-response.ts',
-    tests: 'src/modules/recordings/audio-download/audio-response.spec.ts',
+    file: 'src/platform/http/file-response.ts',
+    tests: 'src/platform/http/file-response.spec.ts',
     faults: [
       [
         'the length of an answer of several ranges lacks its end',

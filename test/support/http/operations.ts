@@ -5,6 +5,7 @@ import { silenceWav } from '../audio/audio-bytes.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import type { TestService } from '../../../src/testing/test-service.js';
 import * as shapes from './response-shapes.js';
+import { exportAccount } from '../state/account-export.js';
 import { failDelivery } from '../state/recording-events.js';
 import { fail, transcribe, upload } from '../state/recording-states.js';
 
@@ -29,8 +30,8 @@ export interface Operation {
   isCompatible?: true;
   /** JSON that it takes, or an upload form. */
   body?: object | 'form';
-  /** The state in which a recording must be for it to succeed; any, when left out. */
-  needs?: 'transcribed' | 'corrected' | 'failed' | 'callback';
+  /** The state in which a recording must be for it to succeed, or an export; any, when left out. */
+  needs?: 'transcribed' | 'corrected' | 'failed' | 'callback' | 'export';
   /** Its answer does not end by itself. */
   isStream?: true;
 }
@@ -81,6 +82,21 @@ export const OPERATIONS: Operation[] = [
     body: { retain_audio_days: 30, retain_text_days: 365, delete_audio_after: 'transcribed' },
   }),
   define('GET /v1/account/retention/upcoming', 'account:read', 200, shapes.UPCOMING_DELETIONS),
+  define('GET /v1/account/export', 'account:read', 200, shapes.ACCOUNT_EXPORT, { needs: 'export' }),
+  define(
+    'GET /v1/account/export/archive',
+    'account:write',
+    200,
+    {},
+    {
+      alsoScopes: ['recordings:read', 'webhooks:read'],
+      type: 'application/x-tar',
+      needs: 'export',
+    },
+  ),
+  define('POST /v1/account/export', 'account:write', 202, shapes.ACCOUNT_EXPORT, {
+    alsoScopes: ['recordings:read', 'webhooks:read'],
+  }),
   define('GET /v1/account/api-keys', 'account:read', 200, shapes.pageOf('api_keys')),
   define('POST /v1/account/api-keys', 'account:write', 201, shapes.CREATED_API_KEY, { body: { name: 'A key' } }),
   define('GET /v1/account/api-keys/:key_id', 'account:read', 200, shapes.SINGLE_API_KEY),
@@ -250,6 +266,7 @@ export async function createResources(
   const { body: share } = await owner.post(`/v1/recordings/${recordingId}/shares`, {}).expect(201);
   const webhookId = webhook.id as string;
   const deliveryId = await failDelivery(service, owner.accountId, webhookId);
+  if (needs === 'export') await exportAccount(owner);
   return {
     key_id: credentials.id,
     token_issuer_id: issuer.id as string,

@@ -144,6 +144,13 @@ export const AUDIT_LOG_SETTINGS = shapeOf('AuditLogSettingsView', {
   uri: like('its path', /^\/v1\/account\/audit-log\/settings$/),
 });
 
+export const ACCOUNT_EXPORT = shapeOf('AccountExportView', {
+  status: oneOf('preparing', 'ready', 'failed'),
+  size_bytes: orNull(integer),
+  uri: like('its path', /^\/v1\/account\/export$/),
+  archive_uri: orNull(like('its path', /^\/v1\/account\/export\/archive$/)),
+});
+
 export const UPCOMING_DELETIONS = shapeOf('UpcomingDeletionsView', {
   uri: like('a path', /^\/v1\/account\/retention\/upcoming\?/),
   next_uri: orNull(like('a path', /^\/v1\/account\/retention\/upcoming\?/)),

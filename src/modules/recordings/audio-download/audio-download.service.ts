@@ -6,20 +6,12 @@ import { selectSessionAccess } from '../../../access/sessions.queries.js';
 import type { Principal } from '../../../access/principal.js';
 import type { AudioFormat } from '../../../platform/audio-formats.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import {
-  AccountSuspendedError,
-  AuthenticationError,
-  NotFoundError,
-  PreconditionFailedError,
-  RangeNotSatisfiableError,
-} from '../../../platform/errors/errors.js';
-import { type ByteRange, ObjectNotFoundError } from '../../../platform/storage/file-system.js';
+import { AccountSuspendedError, AuthenticationError, NotFoundError } from '../../../platform/errors/errors.js';
+import { answerWithFile } from '../../../platform/http/file-answer.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import type { Recording } from '../recording.entity.js';
 import { RecordingsService } from '../recordings.service.js';
-import { contentDisposition, sendFile, sendHead, type SentFile } from './audio-response.js';
 import { AudioUrlsService, type SignedAudio } from './audio-urls.service.js';
-import { allowsRange, evaluateConditions, parseByteRanges } from './audio-request.js';
 
 export const CONTENT_TYPES: Record<AudioFormat, string> = {
   webm: 'audio/webm',
@@ -96,72 +88,28 @@ export class AudioDownloadService {
    */
   async send(recording: Recording, type: 'attachment' | 'inline', request: Request, response: Response): Promise<void> {
     refuseDeleted(recording);
-    const { id, createdAt, fileSizeBytes: size, audioFormat, originalFilename } = recording;
+    const { id, createdAt, fileSizeBytes: size, audioFormat, originalFilename, objectKey } = recording;
     // Its link has not been fetched.
     if (size === 0) throw new NotFoundError('audio');
-    // The audio of a recording never changes.
-    const validators = { entityTag: `"${id}"`, lastModified: createdAt };
-    response.setHeader('ETag', validators.entityTag);
-    response.setHeader('Last-Modified', createdAt.toUTCString());
-    response.setHeader('Accept-Ranges', 'bytes');
-    response.setHeader('Content-Disposition', contentDisposition(type, originalFilename));
-    const result = evaluateConditions(request.headers, validators);
-    if (result === 'not modified') {
-      response.status(304).end();
-      return;
-    }
-    try {
-      if (result === 'failed') throw new PreconditionFailedError('The audio', validators.entityTag);
-      const file = this.fileOf(recording.objectKey, size, CONTENT_TYPES[audioFormat]);
-      if (request.method === 'HEAD') await sendHead(response, file);
-      else await this.sendBody(response, file, rangesOf(request, validators, size));
-    } catch (error) {
-      if (!response.headersSent) removeFileHeaders(response);
-      if (error instanceof ObjectNotFoundError) throw new NotFoundError('audio');
-      throw error;
-    }
-  }
-
-  private async sendBody(response: Response, file: SentFile, ranges: ByteRange[] | null): Promise<void> {
-    if (ranges?.length === 0) {
-      response.setHeader('Content-Range', `bytes */${file.size}`);
-      throw new RangeNotSatisfiableError(file.size);
-    }
-    this.downloads.inc();
-    try {
-      await sendFile(response, file, ranges);
-    } finally {
-      this.downloads.dec();
-    }
-  }
-
-  private fileOf(key: string, size: number, contentType: string): SentFile {
-    return {
+    await answerWithFile(request, response, {
+      what: 'audio',
       size,
-      contentType,
-      open: (range, signal) => this.objectStore.read(key, range, signal),
+      contentType: CONTENT_TYPES[audioFormat],
+      entityTag: `"${id}"`,
+      lastModified: createdAt,
+      disposition: type,
+      filename: originalFilename,
+      open: (range, signal) => this.objectStore.read(objectKey, range, signal),
       onBytes: (count) => this.bytes.inc(count),
-    };
+      whileSending: async (send) => {
+        this.downloads.inc();
+        await send().finally(() => this.downloads.dec());
+      },
+    });
   }
 }
 
 /** @throws AudioDeletedError */
 function refuseDeleted({ audioDeletedAt }: Recording): void {
   if (audioDeletedAt) throw audioDeletedByRetention();
-}
-
-function rangesOf(
-  { headers }: Request,
-  validators: { entityTag: string; lastModified: Date },
-  size: number,
-): ByteRange[] | null {
-  const { range } = headers;
-  if (range === undefined || !allowsRange(headers['if-range'] as string | undefined, validators)) return null;
-  return parseByteRanges(range, size);
-}
-
-/** They are about the audio, and an error is answered instead. */
-function removeFileHeaders(response: Response): void {
-  const names = ['ETag', 'Last-Modified', 'Content-Disposition', 'Content-Type', 'Content-Length'];
-  for (const name of names) response.removeHeader(name);
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type EntityTags, matchesWeakly, parseEntityTags } from '../../../platform/http/header-values.js';
-import { trimmedEnd } from '../../../platform/http/input/text-rules.js';
-import type { ByteRange } from '../../../platform/storage/file-system.js';
+import { type EntityTags, matchesWeakly, parseEntityTags } from './header-values.js';
+import { trimmedEnd } from './input/text-rules.js';
+import type { ByteRange } from '../storage/file-system.js';
 
 /** What tells one version of a file from another. The tag is a strong one, quotation marks included. */
 export interface Validators {

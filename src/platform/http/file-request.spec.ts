@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { allowsRange, evaluateConditions, MAX_RANGES, parseByteRanges, parseHttpDate } from './audio-request.js';
+import { allowsRange, evaluateConditions, MAX_RANGES, parseByteRanges, parseHttpDate } from './file-request.js';
 
 const FILE = { entityTag: '"a"', lastModified: new Date('1994-11-06T08:49:37.250Z') };
 const SAME = 'Sun, 06 Nov 1994 08:49:37 GMT';

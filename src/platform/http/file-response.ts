@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type ByteRange, lengthOf, StorageUnavailableError } from '../../../platform/storage/file-system.js';
+import { type ByteRange, lengthOf, StorageUnavailableError } from '../storage/file-system.js';
 
 /** A file that is sent, whole or in ranges. */
 export interface SentFile {

@@ -2,9 +2,9 @@ import { validateHeaderValue } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import type { Response } from 'express';
 import fc from 'fast-check';
-import type { ByteRange } from '../../../platform/storage/file-system.js';
-import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
-import { contentDisposition, sendFile, sendHead, type SentFile } from './audio-response.js';
+import type { ByteRange } from '../storage/file-system.js';
+import { StorageUnavailableError } from '../storage/file-system.js';
+import { contentDisposition, sendFile, sendHead, type SentFile } from './file-response.js';
 
 const BYTES = Buffer.from('0123456789');
 
