@@ -844,9 +844,9 @@ export type UpdateMemberDto = {
 
 export type CreatedSignInLinkView = {
     /**
-     * Path of the page that signs in, with the link behind `#link=`. Shown only here.
+     * Path of the page that signs in, with the link behind `#link=`. Shown only here. Null where the service sends it by mail.
      */
-    url: string;
+    url: string | null;
     /**
      * When the link ends, unless it was used before.
      */
@@ -919,9 +919,10 @@ export type CreatedInvitationView = {
     created_at: string;
     expires_at: string;
     /**
-     * Path of the page that accepts the invitation, with its link behind `#invitation=`. Shown only here.
+     * Path of the page that accepts the invitation, with its link behind `#invitation=`. Shown only here. Null where the
+     * service sends it by mail.
      */
-    url: string;
+    url: string | null;
 };
 
 export type OpenedInvitationView = {
@@ -954,7 +955,12 @@ export type SignInProviderView = {
 
 export type SignInProvidersView = {
     ways: Array<'password' | 'link' | 'passkey'>;
+    sends_links: boolean;
     providers: Array<SignInProviderView>;
+};
+
+export type RequestSignInLinkDto = {
+    email: string;
 };
 
 export type PasskeyView = {
@@ -5310,6 +5316,63 @@ export type SignInProvidersListResponses = {
 };
 
 export type SignInProvidersListResponse = SignInProvidersListResponses[keyof SignInProvidersListResponses];
+
+export type SignInLinksCreateData = {
+    body: RequestSignInLinkDto;
+    path?: never;
+    query?: never;
+    url: '/v1/sign-in-links';
+};
+
+export type SignInLinksCreateErrors = {
+    /**
+     * `MalformedRequestError` or `ValidationError`
+     */
+    400: ErrorResponse;
+    /**
+     * `AuthenticationError`
+     */
+    401: ErrorResponse;
+    /**
+     * `AccountSuspendedError` or `AddressNotAllowedError` or `PermissionError`
+     */
+    403: ErrorResponse;
+    /**
+     * `NotFoundError`
+     */
+    404: ErrorResponse;
+    /**
+     * `MalformedRequestError`
+     */
+    408: ErrorResponse;
+    /**
+     * `PayloadTooLargeError`
+     */
+    413: ErrorResponse;
+    /**
+     * `RateLimitError`
+     */
+    429: ErrorResponse;
+    /**
+     * `InternalError`
+     */
+    500: ErrorResponse;
+    /**
+     * `ServiceUnavailableError`
+     */
+    503: ErrorResponse;
+};
+
+export type SignInLinksCreateError = SignInLinksCreateErrors[keyof SignInLinksCreateErrors];
+
+export type SignInLinksCreateResponses = {
+    /**
+     * No content
+     */
+    204: void;
+};
+
+export type SignInLinksCreateResponse = SignInLinksCreateResponses[keyof SignInLinksCreateResponses];
 
 export type PasskeysListData = {
     body?: never;
