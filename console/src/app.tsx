@@ -20,6 +20,7 @@ const WebhooksPage = lazyPage('Webhooks', () => import('./pages/webhooks/webhook
 const KeysPage = lazyPage('Keys', () => import('./pages/keys/keys-page'));
 const UsagePage = lazyPage('Usage', () => import('./pages/usage/usage-page'));
 const MembersPage = lazyPage('Members', () => import('./pages/members/members-page'));
+const SettingsPage = lazyPage('Settings', () => import('./pages/settings/settings-page'));
 const ProfilePage = lazyPage('Your sign-in', () => import('./pages/profile/profile-page'));
 const LinkPage = lazyPage('Sign in', () => import('./pages/link/link-page'));
 const ErrorsPage = lazyPage('Errors', () => import('./pages/errors/errors-page'));
@@ -41,6 +42,7 @@ export function App() {
           {needs('account:read', 'read the usage', <Route path="/usage" component={UsagePage} />)}
           {needs('account:read', 'read the errors', <Route path="/errors" component={ErrorsPage} />)}
           {needs('account:read', 'see the members', <Route path="/members" component={MembersPage} />)}
+          {needs('account:read', 'read the settings', <Route path="/settings" component={SettingsPage} />)}
           {session.value && <Route path="/profile" component={ProfilePage} />}
           <Route component={UnknownPage} />
         </Switch>

@@ -19,6 +19,7 @@ const KEYS: PageLink = { path: '/keys', title: 'Keys', icon: 'key', scope: 'acco
 const USAGE: PageLink = { path: '/usage', title: 'Usage', icon: 'chart', scope: 'account:read' };
 const ERRORS: PageLink = { path: '/errors', title: 'Errors', icon: 'alert', scope: 'account:read' };
 
+const SETTINGS: PageLink = { path: '/settings', title: 'Settings', icon: 'sliders', scope: 'account:read' };
 const MEMBERS: PageLink = { path: '/members', title: 'Members', icon: 'people', scope: 'account:read' };
 const PROFILE: PageLink = { path: '/profile', title: 'Your sign-in', icon: 'user', scope: null };
 
@@ -27,11 +28,11 @@ export const isOffered = ({ scope }: PageLink): boolean => (scope === null ? ses
 
 /** For the rail at the side. */
 export const NOTE_PAGES = [RECORDINGS, RECORD];
-export const ACCOUNT_PAGES = [WEBHOOKS, KEYS, USAGE, ERRORS, MEMBERS, PROFILE];
+export const ACCOUNT_PAGES = [WEBHOOKS, KEYS, USAGE, ERRORS, MEMBERS, SETTINGS, PROFILE];
 
 /** For the bar at the bottom of a small screen; the rest is in its menu. */
 export const TAB_PAGES = [RECORDINGS, RECORD, WEBHOOKS, USAGE];
-export const MENU_PAGES = [KEYS, ERRORS, MEMBERS, PROFILE];
+export const MENU_PAGES = [KEYS, ERRORS, MEMBERS, SETTINGS, PROFILE];
 
 /** Whether the page, or one below it, is open. */
 export function isCurrent({ path }: PageLink, location: string): boolean {

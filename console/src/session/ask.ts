@@ -7,7 +7,11 @@ import { baseUrl, keyPair } from './session';
  * @param path below `/v1/`
  * @throws ApiError, ConnectionError
  */
-export async function ask<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T> {
+export async function ask<T>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<T> {
   const pair = keyPair();
   const headers = {
     ...(pair && { 'X-Service-API-Key': pair.key, 'X-Service-API-Secret': pair.secret }),
