@@ -960,6 +960,9 @@ export type SignInProvidersView = {
 };
 
 export type RequestSignInLinkDto = {
+    /**
+     * E-mail address of the person.
+     */
     email: string;
 };
 

@@ -51,6 +51,15 @@ export class UpdateSessionDto {
   account_id: string;
 }
 
+export class RequestSignInLinkDto {
+  /**
+   * E-mail address of the person.
+   * @example ada@example.com
+   */
+  @IsEmail()
+  email: string;
+}
+
 export class UpdatePersonDto {
   /**
    * Name of the person.

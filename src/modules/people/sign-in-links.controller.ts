@@ -2,20 +2,11 @@ import { Body, Controller, HttpCode, Ip, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../../access/access.decorators.js';
 import { NotFoundError, RateLimitError, SignInWayOffError } from '../../platform/errors/errors.js';
-import { IsEmail } from '../../platform/http/input/rules.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
 import { SignInMailsService } from './mails/sign-in-mails.service.js';
+import { RequestSignInLinkDto } from './sessions.dto.js';
 import { SignInsService } from './sign-ins.service.js';
-
-export class RequestSignInLinkDto {
-  /**
-   * E-mail address of the person.
-   * @example ada@example.com
-   */
-  @IsEmail()
-  email: string;
-}
 
 @ApiTags('Sessions')
 @Controller('v1/sign-in-links')

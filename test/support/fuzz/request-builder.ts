@@ -6,6 +6,7 @@ import type { TestService } from '../../../src/testing/test-service.js';
 import { invitationFor, linkFor, signIn } from '../http/session-client.js';
 import { SoftwareAuthenticator } from '../http/software-authenticator.js';
 import { filePart, form, FORM_TYPE, textPart } from '../http/multipart.js';
+import { exportAccount } from '../state/account-export.js';
 import { failDelivery } from '../state/recording-events.js';
 import { type DescribedOperation, idParameters, isChosenText, isSigned } from './description.js';
 import type { FuzzAnswer } from './judgement.js';
@@ -57,6 +58,8 @@ export class RequestBuilder {
     }
     // What is left names no row: any value will do.
     target = target.replaceAll(/\{\w+\}/g, 'any');
+    if (operation.method === 'GET' && operation.path.startsWith('/v1/account/export'))
+      await this.kept(this.ownRows, 'export', async () => (await exportAccount(owner)).id);
     const { headers, body } = encodeBody(await this.exchangeable(owner, operation, plan.body));
     const credentials = await this.headersOf(owner, plan.credentials, operation);
     return {

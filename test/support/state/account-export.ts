@@ -8,12 +8,12 @@ export interface ReadyExport {
 }
 
 /** Exports the account, and waits until the archive is ready. */
-export async function exportAccount(owner: ApiClient): Promise<ReadyExport> {
+export async function exportAccount(owner: ApiClient, waitMs?: number): Promise<ReadyExport> {
   await owner.post('/v1/account/export').expect(202);
   const found = await eventually(async () => {
     const { body } = await owner.get('/v1/account/export').expect(200);
     return body.status !== 'preparing' && (body as ReadyExport);
-  });
+  }, waitMs);
   expect(found.status).toBe('ready');
   return found;
 }
