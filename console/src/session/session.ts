@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { type RateLimit, rateLimitOf, type Session, VoiceNotes } from 'vnotes';
 
 import { navigate } from '../routing/hash-location';
@@ -80,7 +80,6 @@ export function signIn(pair: Credentials, { remember = false, scopes: known = nu
 
 /** The session of a person, whose cookie the browser has. */
 export function signInPerson(begun: Session): void {
-  storeSession(begun);
   signInReason.value = null;
   scopes.value = begun.scopes;
   lastWasKey = false;
@@ -105,6 +104,11 @@ function leave(reason: string | null): void {
   throttledUntil.value = 0;
   signInReason.value = reason;
 }
+
+// Also after the person has chosen another account: what is recorded without a network is for that one.
+effect(() => {
+  if (session.value) storeSession(session.value);
+});
 
 watchStoredCredentials(() => {
   if (currentKey.value) leave('You signed out in another tab.');
