@@ -100,7 +100,7 @@ export default function MembersPage() {
             else
               shown.value = {
                 title: 'Invitation created',
-                hint: `Send this link to ${email}. Whoever has it can join, once, within 7 days.`,
+                hint: `Send this link to ${email}. Anyone who has it can join once, within 7 days.`,
                 url: linkOf(url),
               };
             invitations.reload();

@@ -7,7 +7,7 @@ const MAX_NAME = 100;
 export function mailTextOf(content: MailContent, url: string): Pick<Mail, 'subject' | 'text' | 'html'> {
   const { subject, lines, label } = wordsOf(content);
   const ends = `The link works once, until ${timeText(content.expiresAt)}.`;
-  return mailText(subject, [...lines, { label, url }, `${ends} Do not pass it on: whoever has it can use it.`]);
+  return mailText(subject, [...lines, { label, url }, `${ends} Do not pass it on: anyone who has it can use it.`]);
 }
 
 /** Of a mail with which an operator tries the server. */
