@@ -74,11 +74,15 @@ describe('passkeys at the console (D103)', () => {
     await list(page);
 
     await go(page, '/profile');
-    await button(page, 'Rename Laptop').click();
-    await page.getByLabel('New name of Laptop').fill('Phone');
+    await button(page, 'Rename Laptop').focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('New name of Laptop').and(page.locator(':focus')).fill('Phone');
     await expectGood(page, 'passkey-rename');
-    await button(page, 'Save').last().click();
-    await button(page, 'Rename Phone').waitFor();
+    await page.keyboard.press('Enter');
+    await button(page, 'Rename Phone').and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Enter');
+    await button(page, 'Cancel').click();
+    await button(page, 'Rename Phone').and(page.locator(':focus')).waitFor();
     await button(page, 'Remove: Phone').click();
     await button(page, 'Remove now: Phone').click();
     await button(page, 'Rename Phone').waitFor({ state: 'detached' });

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import type { Session } from 'vnotes';
 
 import { Failed } from '../../components/failed';
@@ -49,13 +50,23 @@ export function Passkeys({ own }: { own: Session }) {
 function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () => void }) {
   const { busy, error, run } = useSubmit();
   const [name, isRemoving] = [useSignal<string | null>(null), useSignal(false)];
+  const [renameButton, input] = [useRef<HTMLButtonElement>(null), useRef<HTMLInputElement>(null)];
   const path = `session/passkeys/${passkey.id}`;
+  // When the row is drawn anew, and no request disables it any more.
+  const open = () => {
+    name.value = passkey.name;
+    setTimeout(() => input.current?.focus());
+  };
+  const close = () => {
+    name.value = null;
+    setTimeout(() => renameButton.current?.focus());
+  };
   const rename = (event: Event) => {
     event.preventDefault();
     void run(async () => {
       await ask('PATCH', path, { name: name.value?.trim() });
-      name.value = null;
       onChanged();
+      close();
     });
   };
   const remove = () =>
@@ -80,7 +91,8 @@ function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () =>
             class="button"
             disabled={busy.value}
             aria-label={`Rename ${passkey.name}`}
-            onClick={() => (name.value = passkey.name)}
+            ref={renameButton}
+            onClick={open}
           >
             Rename
           </button>
@@ -102,13 +114,14 @@ function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () =>
             maxLength={100}
             dir="auto"
             aria-label={`New name of ${passkey.name}`}
+            ref={input}
             value={name.value}
             onInput={(event: InputEvent) => (name.value = (event.currentTarget as HTMLInputElement).value)}
           />
           <button type="submit" class="button is-primary" disabled={busy.value}>
             Save
           </button>
-          <button type="button" class="button" onClick={() => (name.value = null)}>
+          <button type="button" class="button" onClick={close}>
             Cancel
           </button>
         </form>

@@ -15,6 +15,7 @@ import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import { ask } from '../../session/ask';
 import { may, reasonFor } from '../../session/permissions';
+import { ExportCard } from './export-card';
 import '../../forms/choices.css';
 import './settings.css';
 
@@ -49,6 +50,7 @@ export default function SettingsPage() {
           <SpeakersForm speakers={value.speakers} />
           <RetentionForm retention={value.retention} />
           <AuditLogForm settings={value.auditLog} />
+          <ExportCard />
         </>
       )}
     </div>
