@@ -115,7 +115,6 @@ describe('the settings page of the console', () => {
     await page.emulateMedia({ media: 'print' });
     await expectGood(page, 'export-preparing-print');
     await page.emulateMedia({ media: 'screen' });
-    await expectGoodState(page, 'export-preparing');
     expect(await button(page, 'Preparing…').isDisabled()).toBe(true);
     await set(`lease_until = now()`);
     await region(page).getByText('This export failed.').waitFor();
