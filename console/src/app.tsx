@@ -4,6 +4,7 @@ import { Link, Route, Router, Switch } from 'wouter-preact';
 
 import { Empty } from './components/empty';
 import { Loading } from './components/loading';
+import { t, type Text } from './language/texts';
 import { Layout } from './layout/layout';
 import { PageHeader } from './layout/page-header';
 import { RecordingsPage } from './pages/recordings/recordings-page';
@@ -27,7 +28,7 @@ const ErrorsPage = lazyPage('Errors', () => import('./pages/errors/errors-page')
 
 /** Routes are in the fragment (`#/recordings/{id}`), so that the server has one document to serve. */
 export function App() {
-  if (isExchanging.value && !client.value) return <Loading label="Signing in…" />;
+  if (isExchanging.value && !client.value) return <Loading label={t('Signing in…')} />;
   if (openedLink.value) return <LinkPage />;
   if (!client.value) return <SignInPage />;
   return (
@@ -52,18 +53,18 @@ export function App() {
 }
 
 /** The page, or why the key cannot open it. */
-function needs(scope: Scope, action: string, route: VNode): VNode {
+function needs(scope: Scope, action: Text, route: VNode): VNode {
   if (may(scope)) return route;
   return cloneElement(
     route,
     { component: undefined },
     <>
-      <PageHeader title="No access" />
+      <PageHeader title={t('No access')} />
       <div class="card">
         <Empty
           icon="key"
-          title={session.value ? 'Your role cannot open this page' : 'This key cannot open this page'}
-          hint={`${reasonFor(scope, action)} ${session.value ? 'Ask an owner of the account.' : 'Sign in with a key that has it.'}`}
+          title={session.value ? t('Your role cannot open this page') : t('This key cannot open this page')}
+          hint={`${reasonFor(scope, action)} ${session.value ? t('Ask an owner of the account.') : t('Sign in with a key that has it.')}`}
         />
       </div>
     </>,
@@ -73,14 +74,14 @@ function needs(scope: Scope, action: string, route: VNode): VNode {
 function UnknownPage() {
   return (
     <>
-      <PageHeader title="Page not found" />
+      <PageHeader title={t('Page not found')} />
       <div class="card">
         <Empty
-          title="This page does not exist"
-          hint="The link may be incomplete or mistyped."
+          title={t('This page does not exist')}
+          hint={t('The link may be incomplete or mistyped.')}
           action={
             <Link class="button" href="/">
-              All recordings
+              {t('All recordings')}
             </Link>
           }
         />

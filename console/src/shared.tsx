@@ -7,6 +7,7 @@ import './styles/print.css';
 import { render } from 'preact';
 
 import { listenForShortcuts } from './hooks/use-shortcut';
+import { followLanguage } from './language/language';
 import { SharedPage } from './pages/shared/shared-page';
 import { restrictMarkup } from './security/restrict-markup';
 import { followTheme } from './session/theme';
@@ -14,4 +15,4 @@ import { followTheme } from './session/theme';
 restrictMarkup();
 followTheme();
 listenForShortcuts();
-render(<SharedPage />, document.getElementById('app') as HTMLElement);
+void followLanguage().then(() => render(<SharedPage />, document.getElementById('app') as HTMLElement));

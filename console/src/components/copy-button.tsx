@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
+import { t } from '../language/texts';
 import { Icon } from './icon';
 import { toast } from './toast';
 
@@ -9,7 +10,7 @@ const SHOWN_MS = 2000;
  * Copies a text.
  * @param label what is copied, for its name: `Copy the request id`; shown when `children` would be
  */
-export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButtonProps) {
+export function CopyButton({ text, label = t('Copy'), iconOnly = false }: CopyButtonProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return undefined;
@@ -22,7 +23,7 @@ export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButto
       setCopied(true);
     } catch {
       // Only a page of https or of this computer may write to the clipboard.
-      toast('The browser blocks copying here. Select the text and copy it yourself.');
+      toast(t('The browser blocks copying here. Select the text and copy it yourself.'));
     }
   };
   return (
@@ -34,9 +35,9 @@ export function CopyButton({ text, label = 'Copy', iconOnly = false }: CopyButto
       onClick={() => void copy()}
     >
       <Icon name={copied ? 'check' : 'copy'} />
-      {!iconOnly && <span>{copied ? 'Copied' : label}</span>}
+      {!iconOnly && <span>{copied ? t('Copied') : label}</span>}
       <span class="visually-hidden" role="status">
-        {copied && iconOnly ? 'Copied' : ''}
+        {copied && iconOnly ? t('Copied') : ''}
       </span>
     </button>
   );

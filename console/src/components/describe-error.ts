@@ -1,5 +1,6 @@
 import { ApiError, ConnectionError, TimeoutError } from 'vnotes';
 
+import { t } from '../language/texts';
 import { PageLoadError } from '../routing/page-load-error';
 import { session } from '../session/session';
 
@@ -35,21 +36,22 @@ function wordsOfFault(error: unknown): Words {
   if (error instanceof ConnectionError) {
     return navigator.onLine
       ? {
-          title: 'The service cannot be reached',
-          hint: 'It may be restarting, or a proxy may be blocking it.',
+          title: t('The service cannot be reached'),
+          hint: t('It may be restarting, or a proxy may be blocking it.'),
         }
-      : { title: 'No network', hint: 'You are offline. This page loads when you are back online.' };
+      : { title: t('No network'), hint: t('You are offline. This page loads when you are back online.') };
   }
   if (error instanceof TimeoutError)
-    return { title: 'The request timed out', hint: 'The network or the service is slow. Try again.' };
+    return { title: t('The request timed out'), hint: t('The network or the service is slow. Try again.') };
   if (error instanceof PageLoadError) {
     return {
-      title: 'This page could not be loaded',
-      hint: 'You may be offline, or the service was updated. Try again, or reload the page.',
+      title: t('This page could not be loaded'),
+      hint: t('You may be offline, or the service was updated. Try again, or reload the page.'),
     };
   }
-  const detail = error instanceof Error && error.message ? ` (${error.message})` : '';
-  return { title: 'Something went wrong on this page', hint: `Reload it and try again${detail}.` };
+  const detail = error instanceof Error ? error.message : '';
+  const hint = detail ? t('Reload it and try again ({detail}).', { detail }) : t('Reload it and try again.');
+  return { title: t('Something went wrong on this page'), hint };
 }
 
 function wordsOf(error: ApiError): Words {
@@ -57,47 +59,49 @@ function wordsOf(error: ApiError): Words {
   switch (error.type) {
     case 'AuthenticationError':
       return session.peek()
-        ? { title: 'Your session has ended', hint: 'Sign in again.' }
-        : { title: 'This key no longer works', hint: 'It was revoked or has expired. Sign in with another key.' };
+        ? { title: t('Your session has ended'), hint: t('Sign in again.') }
+        : { title: t('This key no longer works'), hint: t('It was revoked or has expired. Sign in with another key.') };
     case 'PermissionError':
       return session.peek()
-        ? { title: 'Your role does not allow this', hint: message }
-        : { title: 'This key does not have permission', hint: scopeHint(error) };
+        ? { title: t('Your role does not allow this'), hint: message }
+        : { title: t('This key does not have permission'), hint: scopeHint(error) };
     case 'AccountSuspendedError':
-      return { title: 'The account is suspended', hint: message };
+      return { title: t('The account is suspended'), hint: message };
     case 'QuotaExceededError':
-      return { title: 'The account has reached its quota', hint: message };
+      return { title: t('The account has reached its quota'), hint: message };
     case 'RateLimitError':
-      return { title: 'Too many requests', hint: 'The account has reached its rate limit.' };
+      return { title: t('Too many requests'), hint: t('The account has reached its rate limit.') };
     case 'NotFoundError':
-      return { title: 'Not found', hint: 'It may have been deleted, or the link is incomplete.' };
+      return { title: t('Not found'), hint: t('It may have been deleted, or the link is incomplete.') };
     case 'ConflictError':
-      return { title: 'Not possible right now', hint: message };
+      return { title: t('Not possible right now'), hint: message };
     case 'PreconditionFailedError':
       return {
-        title: 'This was changed in the meantime',
-        hint: 'Someone else changed it after you opened it. Reload it and try again.',
+        title: t('This was changed in the meantime'),
+        hint: t('Someone else changed it after you opened it. Reload it and try again.'),
       };
     case 'PayloadTooLargeError':
-      return { title: 'The file is too large', hint: message };
+      return { title: t('The file is too large'), hint: message };
     case 'ValidationError':
     case 'MalformedRequestError':
     case 'LimitExceededError':
-      return { title: 'The service did not accept the request', hint: message };
+      return { title: t('The service did not accept the request'), hint: message };
     case 'ServiceUnavailableError':
-      return { title: 'The service is temporarily unavailable', hint: 'Try again in a moment.' };
+      return { title: t('The service is temporarily unavailable'), hint: t('Try again in a moment.') };
     default:
       return error.status >= 500
         ? {
-            title: 'Something went wrong in the service',
-            hint: 'Try again. If the problem persists, give the operator the request ID below.',
+            title: t('Something went wrong in the service'),
+            hint: t('Try again. If the problem persists, give the operator the request ID below.'),
           }
-        : { title: 'The service refused the request', hint: message };
+        : { title: t('The service refused the request'), hint: message };
   }
 }
 
 /** The service names the scope in its details, or in its message. */
 function scopeHint({ details, message }: ApiError): string {
   const scope = details.required_scope;
-  return typeof scope === 'string' ? `It needs the scope ${scope}. Sign in with a key that has it.` : message;
+  return typeof scope === 'string'
+    ? t('It needs the scope {scope}. Sign in with a key that has it.', { scope })
+    : message;
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
+import { t } from '../language/texts';
 import { Icon } from './icon';
 import './dialog.css';
 
@@ -56,7 +57,7 @@ export function Dialog({ open, title, onClose, children, opener, persistent = fa
           <header class="dialog-header">
             <h2 id={heading}>{title}</h2>
             {!persistent && (
-              <button type="button" class="button is-quiet is-icon" aria-label="Close" onClick={onClose}>
+              <button type="button" class="button is-quiet is-icon" aria-label={t('Close')} onClick={onClose}>
                 <Icon name="close" />
               </button>
             )}

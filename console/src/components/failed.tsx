@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
+import { t } from '../language/texts';
 import { describeError } from './describe-error';
 import { Icon } from './icon';
 import './states.css';
@@ -20,17 +21,17 @@ export function Failed({ error, onRetry }: { error: unknown; onRetry?: () => voi
       </span>
       <h2>{title}</h2>
       <p class="state-hint">{hint}</p>
-      {left !== null && <p class="numbers">Trying again in {left} s.</p>}
+      {left !== null && <p class="numbers">{t('Trying again in {left} s.', { left })}</p>}
       {requestId && (
         <p class="state-request muted">
-          Request ID <code>{requestId}</code>
+          {t('Request ID')} <code>{requestId}</code>
         </p>
       )}
       {onRetry && (
         <div class="actions">
           <button type="button" class="button" onClick={onRetry}>
             <Icon name="retry" />
-            Try again
+            {t('Try again')}
           </button>
         </div>
       )}

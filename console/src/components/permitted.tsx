@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import type { Scope } from 'vnotes';
 
+import type { Text } from '../language/texts';
 import { may, reasonFor } from '../session/permissions';
 
 interface PermittedProps {
   scope: Scope;
   /** What needs it: `upload recordings`. */
-  action: string;
+  action: Text;
   children: ComponentChildren;
 }
 

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 
+import { t } from '../language/texts';
 import { Icon } from './icon';
 import './toast.css';
 
@@ -40,7 +41,7 @@ function remove(id: number): void {
 /** The region of the toasts; once, in the layout. */
 export function Toasts() {
   return (
-    <div class="toasts" role="region" aria-label="Messages" aria-live="polite">
+    <div class="toasts" role="region" aria-label={t('Messages')} aria-live="polite">
       {toasts.value.map((entry) => (
         <Toast key={entry.id} entry={entry} />
       ))}
@@ -74,7 +75,7 @@ function Toast({ entry }: { entry: ToastEntry }) {
           {entry.action.label}
         </button>
       )}
-      <button type="button" class="toast-close" aria-label="Dismiss" onClick={end}>
+      <button type="button" class="toast-close" aria-label={t('Dismiss')} onClick={end}>
         <Icon name="close" size={18} />
       </button>
     </div>

@@ -1,3 +1,5 @@
+import { t } from '../language/texts';
+
 /** `0:07`, `12:40`, `2:03:09`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
@@ -9,11 +11,11 @@ export function formatDuration(seconds: number): string {
 /** In words, for a screen reader: `2 hours 3 minutes`, `7 seconds`. */
 export function spokenDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
-  const parts: [number, string][] = [
-    [Math.floor(whole / 3600), 'hour'],
-    [Math.floor(whole / 60) % 60, 'minute'],
-    [whole % 60, 'second'],
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const parts = [
+    hours > 0 && t('{hours, plural, one {# hour} other {# hours}}', { hours }),
+    minutes > 0 && t('{minutes, plural, one {# minute} other {# minutes}}', { minutes }),
+    (rest > 0 || whole === 0) && t('{seconds, plural, one {# second} other {# seconds}}', { seconds: rest }),
   ];
-  const named = parts.filter(([n]) => n > 0).map(([n, unit]) => `${n} ${unit}${n === 1 ? '' : 's'}`);
-  return named.slice(0, 2).join(' ') || '0 seconds';
+  return parts.filter(Boolean).slice(0, 2).join(' ');
 }

@@ -1,5 +1,6 @@
 import type { Recording } from 'vnotes';
 
+import { t } from '../language/texts';
 import type { UploadItem } from '../uploads/store/upload-item';
 import { formatDate } from './date';
 
@@ -37,6 +38,6 @@ export function titleOf(
   // Without a title of its own it is called as its file.
   if (recording.title !== undefined && recording.title !== recording.original_filename) return recording.title;
   const name = recording.original_filename?.trim() ?? '';
-  if (NAMELESS.has(name)) return `Recording from ${formatDate(recording.created_at)}`;
+  if (NAMELESS.has(name)) return t('Recording from {date}', { date: formatDate(recording.created_at) });
   return recording.upload_source === 'console' ? titleOfFilename(name) : name;
 }

@@ -1,3 +1,5 @@
+import { t } from '../language/texts';
+
 interface Props {
   /** What the button does, and what it says while it does so. */
   label: string;
@@ -14,7 +16,7 @@ interface Props {
 
 /** The last line of a form or a question: back, or go on. */
 export function FormActions(props: Props) {
-  const { label, busyLabel, isBusy, isDisabled = false, isDanger = false, cancelLabel = 'Cancel' } = props;
+  const { label, busyLabel, isBusy, isDisabled = false, isDanger = false, cancelLabel = t('Cancel') } = props;
   return (
     <div class="form-actions">
       <button type="button" class="button" onClick={props.onCancel}>

@@ -1,5 +1,6 @@
 import { describeError } from '../components/describe-error';
 import { Icon } from '../components/icon';
+import { t } from '../language/texts';
 
 /** Why a form or a button failed, where no field of it is the cause. Nothing without an error. */
 export function FormError({ error }: { error: unknown }) {
@@ -13,7 +14,7 @@ export function FormError({ error }: { error: unknown }) {
         {requestId !== null && (
           <>
             {' '}
-            Request ID <code>{requestId}</code>.
+            {t('Request ID')} <code>{requestId}</code>.
           </>
         )}
       </p>

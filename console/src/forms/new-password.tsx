@@ -1,4 +1,5 @@
 import { Field } from '../components/field';
+import { t } from '../language/texts';
 
 interface Props {
   label?: string;
@@ -8,9 +9,9 @@ interface Props {
 }
 
 /** A password that is chosen, as the service takes it. */
-export function NewPassword({ label = 'Password', value, error, onInput }: Props) {
+export function NewPassword({ label = t('Password'), value, error, onInput }: Props) {
   return (
-    <Field label={label} hint="At least 12 characters: several words are best." error={error}>
+    <Field label={label} hint={t('At least 12 characters: several words are best.')} error={error}>
       <input
         type="password"
         autocomplete="new-password"

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { t } from '../language/texts';
 
 /** As the service takes them. */
 const MOST_SPEAKERS = 20;
@@ -15,7 +16,7 @@ export function SpeakerOptions({ unset, children }: SpeakerOptionsProps) {
   return (
     <>
       <option value="">{unset}</option>
-      <option value="auto">Automatic</option>
+      <option value="auto">{t('Automatic')}</option>
       {Array.from({ length: MOST_SPEAKERS }, (_, index) => (
         <option key={index} value={String(index + 1)}>
           {index + 1}

@@ -2,6 +2,7 @@ import type { Session } from 'vnotes';
 
 import { toast } from '../components/toast';
 import { describeError } from '../components/describe-error';
+import { t } from '../language/texts';
 import { ask } from '../session/ask';
 import { session } from '../session/session';
 
@@ -16,7 +17,7 @@ export function AccountChoice() {
   return (
     <select
       class="input"
-      aria-label="Account"
+      aria-label={t('Account')}
       value={account_id}
       onChange={(event) => void switchTo(event.currentTarget.value)}
     >

@@ -5,6 +5,7 @@ import { Dialog } from '../components/dialog';
 import { Icon, type IconName } from '../components/icon';
 import { titleOf } from '../format/recording-title';
 import { shortcuts } from '../hooks/use-shortcut';
+import { t } from '../language/texts';
 import { navigate } from '../routing/hash-location';
 import { api } from '../session/api';
 import { may } from '../session/permissions';
@@ -36,7 +37,7 @@ export function CommandPalette() {
     };
   }, []);
   return (
-    <Dialog open={isOpen.value} title="Go to" onClose={close}>
+    <Dialog open={isOpen.value} title={t('Go to')} onClose={close}>
       <Palette />
     </Dialog>
   );
@@ -46,7 +47,7 @@ export function CommandPaletteButton() {
   return (
     <button type="button" class="nav-link palette-button" onClick={() => (isOpen.value = true)}>
       <Icon name="keyboard" />
-      <span>Go to</span>
+      <span>{t('Go to')}</span>
       <kbd>Ctrl K</kbd>
     </button>
   );
@@ -57,9 +58,9 @@ function Palette() {
   const [current, setCurrent] = useState(0);
   const notes = useNotes(words);
   const groups = [
-    { name: 'Pages', commands: matching(pageCommands(), words) },
-    { name: 'On this page', commands: matching(actionCommands(), words) },
-    { name: 'Recordings', commands: notes },
+    { name: t('Pages'), commands: matching(pageCommands(), words) },
+    { name: t('On this page'), commands: matching(actionCommands(), words) },
+    { name: t('Recordings'), commands: notes },
   ].filter(({ commands }) => commands.length > 0);
   const commands = groups.flatMap((group) => group.commands);
   const chosen = commands[Math.min(current, commands.length - 1)];
@@ -82,12 +83,12 @@ function Palette() {
         type="text"
         autofocus
         role="combobox"
-        aria-label="Page, action or recording"
+        aria-label={t('Page, action or recording')}
         aria-expanded="true"
         aria-controls={list}
         aria-autocomplete="list"
         aria-activedescendant={chosen && optionId(chosen)}
-        placeholder="Page, action or recording"
+        placeholder={t('Page, action or recording')}
         autocomplete="off"
         spellcheck={false}
         value={words}
@@ -102,7 +103,7 @@ function Palette() {
           run();
         }}
       />
-      <div id={list} class="palette-list" role="listbox" aria-label="What there is">
+      <div id={list} class="palette-list" role="listbox" aria-label={t('What there is')}>
         {groups.map((group) => (
           <div key={group.name} role="group" aria-label={group.name}>
             <p class="palette-group" aria-hidden="true">
@@ -126,7 +127,7 @@ function Palette() {
         ))}
       </div>
       <p class={commands.length > 0 ? 'visually-hidden' : 'muted'} role="status">
-        {commands.length > 0 ? `${commands.length} found` : 'Nothing has these words.'}
+        {commands.length > 0 ? t('{count} found', { count: commands.length }) : t('Nothing has these words.')}
       </p>
     </div>
   );
@@ -135,7 +136,7 @@ function Palette() {
 function pageCommands(): Command[] {
   return [...NOTE_PAGES, ...ACCOUNT_PAGES]
     .filter(isOffered)
-    .map(({ path, title, icon }) => ({ id: `page-${path}`, label: title, icon, run: () => navigate(path) }));
+    .map(({ path, title, icon }) => ({ id: `page-${path}`, label: t(title), icon, run: () => navigate(path) }));
 }
 
 /** What has a key on the open page, or everywhere. */

@@ -6,6 +6,7 @@ import { useLocation } from 'wouter-preact';
 import { BulkProgressBar } from '../bulk/bulk-progress-bar';
 import { Toasts } from '../components/toast';
 import { useShortcut } from '../hooks/use-shortcut';
+import { t } from '../language/texts';
 import { arrivalScroll, navigate, navigations } from '../routing/hash-location';
 import { UploadTray } from '../uploads/tray/upload-tray';
 import { Brand } from './brand';
@@ -28,11 +29,11 @@ export const recordingBar = signal<ComponentType | null>(null);
 export function Layout({ children }: { children: ComponentChildren }) {
   useFocusOnNavigation();
   const RecordingBar = recordingBar.value;
-  useShortcut('/', 'Search the recordings', searchRecordings, { isGlobal: true });
+  useShortcut('/', t('Search the recordings'), searchRecordings, { isGlobal: true });
   return (
     <div class="layout">
       <a class="skip button" href="#main" onClick={skip}>
-        Skip to content
+        {t('Skip to content')}
       </a>
       <header class="layout-top">
         <Brand />
@@ -58,7 +59,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
 /** At the bottom of a small screen. */
 function Tabs() {
   return (
-    <nav class="tabs" aria-label="Pages">
+    <nav class="tabs" aria-label={t('Pages')}>
       <NavLinks pages={TAB_PAGES} />
       <Menu />
     </nav>

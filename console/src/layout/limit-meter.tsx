@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RateLimit } from 'vnotes';
 
+import { t } from '../language/texts';
 import { remainingAt } from '../session/pacing';
 import { rateLimit } from '../session/session';
 
@@ -12,12 +13,10 @@ export function LimitMeter() {
   return (
     <div class="limit-meter small">
       <span class="limit-meter-label">
-        <span class="muted">Requests left</span>
-        <span class="numbers">
-          {left} of {limit.limit}
-        </span>
+        <span class="muted">{t('Requests left')}</span>
+        <span class="numbers">{t('{left} of {limit}', { left, limit: limit.limit })}</span>
       </span>
-      <RequestsMeter aria-label="Requests left in this minute" limit={limit.limit} left={left} />
+      <RequestsMeter aria-label={t('Requests left in this minute')} limit={limit.limit} left={left} />
     </div>
   );
 }

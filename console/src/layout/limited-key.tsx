@@ -1,4 +1,5 @@
 import { Badge } from '../components/badge';
+import { t } from '../language/texts';
 import { isRestricted } from '../session/permissions';
 import { currentKey, isTestKey, scopes, session } from '../session/session';
 
@@ -7,7 +8,7 @@ export function TestMode() {
   if (!isTestKey(currentKey.value)) return null;
   return (
     <p class="limited-key muted small">
-      <Badge tone="accent">Test mode</Badge>
+      <Badge tone="accent">{t('Test mode')}</Badge>
     </p>
   );
 }
@@ -15,10 +16,11 @@ export function TestMode() {
 /** Why pages and buttons are missing. */
 export function LimitedKey() {
   if (!isRestricted()) return null;
-  if (session.value) return <p class="limited-key muted small">Your role: {session.value.role}</p>;
+  if (session.value)
+    return <p class="limited-key muted small">{t('Your role: {role}', { role: t(session.value.role) })}</p>;
   return (
     <p class="limited-key muted small">
-      This key has limited access:{' '}
+      {t('This key has limited access:')}{' '}
       {scopes.value?.map((scope, i) => (
         <>
           {i > 0 && ', '}

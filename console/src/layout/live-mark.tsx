@@ -1,13 +1,15 @@
-import { liveState } from '../session/live-events';
+import { t, type Text } from '../language/texts';
+import { type LiveState, liveState } from '../session/live-events';
 
-const WORDS = { off: '', connecting: 'Connecting…', live: 'Live', offline: 'Offline' } as const;
+const WORDS: Partial<Record<LiveState, Text>> = { connecting: 'Connecting…', live: 'Live', offline: 'Offline' };
 
 /** Whether changes appear by themselves. */
 export function LiveMark() {
   const state = liveState.value;
+  const words = WORDS[state];
   return (
     <span class={`live-mark is-${state}`} role="status">
-      {WORDS[state]}
+      {words && t(words)}
     </span>
   );
 }

@@ -3,8 +3,10 @@ import { useLocation } from 'wouter-preact';
 
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
+import { t } from '../language/texts';
 import { accountName } from '../session/account';
 import { AccountChoice } from './account-choice';
+import { LanguageSwitch } from './language-switch';
 import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { NavLinks } from './nav-links';
@@ -26,17 +28,20 @@ export function Menu() {
         onClick={() => (open.value = true)}
       >
         <Icon name="menu" />
-        <span>More</span>
+        <span>{t('More')}</span>
       </button>
-      <Dialog open={open.value} title={accountName.value ?? 'More'} onClose={close}>
-        <nav class="menu-links" aria-label="More pages">
+      <Dialog open={open.value} title={accountName.value ?? t('More')} onClose={close}>
+        <nav class="menu-links" aria-label={t('More pages')}>
           <NavLinks pages={MENU_PAGES} onFollow={close} />
         </nav>
         <AccountChoice />
         <TestMode />
         <LimitedKey />
         <LimitMeter />
-        <ThemeSwitch />
+        <div class="rail-choices">
+          <ThemeSwitch />
+          <LanguageSwitch />
+        </div>
         <button
           type="button"
           class="button"
@@ -46,7 +51,7 @@ export function Menu() {
           }}
         >
           <Icon name="sign-out" />
-          Sign out
+          {t('Sign out')}
         </button>
       </Dialog>
     </>

@@ -1,6 +1,7 @@
 import { Link, useLocation } from 'wouter-preact';
 
 import { Icon } from '../components/icon';
+import { t } from '../language/texts';
 import { isCurrent, isOffered, type PageLink } from './pages';
 
 export function NavLinks({ pages, onFollow }: { pages: readonly PageLink[]; onFollow?: () => void }) {
@@ -16,7 +17,7 @@ export function NavLinks({ pages, onFollow }: { pages: readonly PageLink[]; onFo
           onClick={onFollow}
         >
           <Icon name={page.icon} />
-          <span>{page.title}</span>
+          <span>{t(page.title)}</span>
         </Link>
       ))}
     </>

@@ -1,12 +1,13 @@
 import type { Scope } from 'vnotes';
 
 import type { IconName } from '../components/icon';
+import type { Text } from '../language/texts';
 import { may } from '../session/permissions';
 import { session } from '../session/session';
 
 export interface PageLink {
   path: string;
-  title: string;
+  title: Text;
   icon: IconName;
   /** Without it there is nothing to see or to do on the page; null: it is for a person who has signed in. */
   scope: Scope | null;

@@ -1,9 +1,11 @@
 import { Icon } from '../components/icon';
+import { t } from '../language/texts';
 import { account, accountName } from '../session/account';
 import { session } from '../session/session';
 import { AccountChoice, hasChoice } from './account-choice';
 import { Brand } from './brand';
 import { CommandPaletteButton } from './command-palette';
+import { LanguageSwitch } from './language-switch';
 import { LimitedKey, TestMode } from './limited-key';
 import { LimitMeter } from './limit-meter';
 import { LiveMark } from './live-mark';
@@ -19,7 +21,7 @@ export function Rail() {
       <div class="rail-brand">
         <Brand />
       </div>
-      <nav class="rail-nav" aria-label="Pages">
+      <nav class="rail-nav" aria-label={t('Pages')}>
         <CommandPaletteButton />
         <NavLinks pages={NOTE_PAGES} />
         <hr />
@@ -30,7 +32,10 @@ export function Rail() {
         <LimitedKey />
         <LiveMark />
         <LimitMeter />
-        <ThemeSwitch />
+        <div class="rail-choices">
+          <ThemeSwitch />
+          <LanguageSwitch />
+        </div>
         <AccountChoice />
         <div class="rail-account">
           <span class="rail-account-name" dir="auto" title={account.value?.email}>
@@ -39,8 +44,8 @@ export function Rail() {
           <button
             type="button"
             class="button is-quiet is-icon"
-            aria-label="Sign out"
-            title="Sign out"
+            aria-label={t('Sign out')}
+            title={t('Sign out')}
             onClick={askToSignOut}
           >
             <Icon name="sign-out" />

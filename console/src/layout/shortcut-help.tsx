@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals';
 
 import { Dialog } from '../components/dialog';
 import { type Shortcut, shortcuts, useShortcut } from '../hooks/use-shortcut';
+import { t } from '../language/texts';
 
-const NAMES: Record<string, string> = {
-  ' ': 'Space',
+const ARROWS: Record<string, string> = {
   ArrowLeft: '←',
   ArrowRight: '→',
   ArrowUp: '↑',
@@ -14,14 +14,14 @@ const NAMES: Record<string, string> = {
 /** All keys of the page that is open, by `?`. */
 export function ShortcutHelp() {
   const open = useSignal(false);
-  useShortcut('?', 'Show keyboard shortcuts', () => (open.value = true), { isGlobal: true });
+  useShortcut('?', t('Show keyboard shortcuts'), () => (open.value = true), { isGlobal: true });
   return (
-    <Dialog open={open.value} title="Keyboard shortcuts" onClose={() => (open.value = false)}>
+    <Dialog open={open.value} title={t('Keyboard shortcuts')} onClose={() => (open.value = false)}>
       <dl class="shortcut-list">
         {uniqueShortcuts().map(({ key, label }) => (
           <div key={key}>
             <dt>
-              <kbd>{NAMES[key] ?? key}</kbd>
+              <kbd>{key === ' ' ? t('Space') : (ARROWS[key] ?? key)}</kbd>
             </dt>
             <dd>{label}</dd>
           </div>

@@ -3,6 +3,7 @@ import { ApiError } from 'vnotes';
 
 import { Dialog } from '../components/dialog';
 import { toast } from '../components/toast';
+import { t } from '../language/texts';
 import { account } from '../session/account';
 import { ask } from '../session/ask';
 import { baseUrl, session, signOut } from '../session/session';
@@ -27,7 +28,7 @@ async function leave(): Promise<void> {
     if (session.value) await ask('DELETE', 'session');
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) {
-      toast('You are still signed in: the service cannot be reached.');
+      toast(t('You are still signed in: the service cannot be reached.'));
       return;
     }
   }
@@ -47,33 +48,37 @@ export function SignOutDialogs() {
   const stayHere = () => (askedCode.value = null);
   return (
     <>
-      <Dialog open={isAsking.value} title="Sign out and delete unsent recordings?" onClose={stay}>
+      <Dialog open={isAsking.value} title={t('Sign out and delete unsent recordings?')} onClose={stay}>
         <p>
-          {unsent().length === 1
-            ? '1 recording on this device has not been uploaded.'
-            : `${unsent().length} recordings on this device have not been uploaded.`}{' '}
-          Signing out deletes everything that this browser keeps.
+          {t(
+            '{count, plural, one {# recording on this device has} other {# recordings on this device have}} not been uploaded. Signing out deletes everything that this browser keeps.',
+            { count: unsent().length },
+          )}
         </p>
         <div class="dialog-actions">
           <button type="button" class="button is-primary" onClick={stay}>
-            Stay signed in
+            {t('Stay signed in')}
           </button>
           <button type="button" class="button is-danger" onClick={() => void discard()}>
-            Sign out and delete
+            {t('Sign out and delete')}
           </button>
         </div>
       </Dialog>
-      <Dialog open={askedCode.value !== null} title="Sign in with this link?" onClose={stayHere}>
+      <Dialog open={askedCode.value !== null} title={t('Sign in with this link?')} onClose={stayHere}>
         <p>
-          You are signed in{account.value ? ` to ${account.value.name}` : ''}. If you use this link, you are signed out
-          and signed in with the key that created it. New recordings then go to the account of that key.
+          {account.value
+            ? t('You are signed in to {account}.', { account: account.value.name })
+            : t('You are signed in.')}{' '}
+          {t(
+            'If you use this link, you are signed out and signed in with the key that created it. New recordings then go to the account of that key.',
+          )}
         </p>
         <div class="dialog-actions">
           <button type="button" class="button is-primary" onClick={stayHere}>
-            Stay signed in
+            {t('Stay signed in')}
           </button>
           <button type="button" class="button" onClick={() => void exchange(askedCode.value ?? '')}>
-            Use the link
+            {t('Use the link')}
           </button>
         </div>
       </Dialog>

@@ -1,7 +1,8 @@
 import { Icon, type IconName } from '../components/icon';
+import { t, type Text } from '../language/texts';
 import { type Theme, theme } from '../session/theme';
 
-const CHOICES: [Theme, string, IconName][] = [
+const CHOICES: [Theme, Text, IconName][] = [
   ['system', 'System', 'monitor'],
   ['light', 'Light', 'sun'],
   ['dark', 'Dark', 'moon'],
@@ -9,13 +10,13 @@ const CHOICES: [Theme, string, IconName][] = [
 
 export function ThemeSwitch() {
   return (
-    <div class="segmented" role="group" aria-label="Theme">
+    <div class="segmented" role="group" aria-label={t('Theme')}>
       {CHOICES.map(([name, label, icon]) => (
         <button
           key={name}
           type="button"
-          aria-label={label}
-          title={label}
+          aria-label={t(label)}
+          title={t(label)}
           aria-pressed={theme.value === name}
           onClick={() => (theme.value = name)}
         >

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { Icon } from '../components/icon';
+import { rich } from '../language/texts';
 import { throttledUntil } from '../session/session';
 
 /** After a 429: how long the console waits before it goes on by itself. */
@@ -23,12 +24,14 @@ export function ThrottleNotice() {
         <p class="notice is-warn throttle-notice">
           <Icon name="clock" />
           <span>
-            Too many requests. The console continues automatically
-            <span class="numbers" aria-hidden="true">
-              {' '}
-              in {seconds} s
-            </span>
-            .
+            {rich('Too many requests. The console continues automatically<time> in {seconds} s</time>.', {
+              seconds,
+              time: (words) => (
+                <span class="numbers" aria-hidden="true">
+                  {words}
+                </span>
+              ),
+            })}
           </span>
         </p>
       )}

@@ -4,12 +4,13 @@ import { Failed } from '../components/failed';
 import { Loading } from '../components/loading';
 import { useAsync } from '../hooks/use-async';
 import { PageHeader } from '../layout/page-header';
+import { t, type Text } from '../language/texts';
 import { PageLoadError } from './page-load-error';
 
 type Load<P> = () => Promise<{ default: ComponentType<P> }>;
 
 /** A page whose code is loaded when it is first shown. What fails can be tried again without losing the session. */
-export function lazyPage<P extends object>(title: string, load: Load<P>): FunctionComponent<P> {
+export function lazyPage<P extends object>(title: Text, load: Load<P>): FunctionComponent<P> {
   let Page: ComponentType<P> | undefined;
   const loadOnce = async () => {
     try {
@@ -26,7 +27,7 @@ export function lazyPage<P extends object>(title: string, load: Load<P>): Functi
     if (loading) return <Loading />;
     return (
       <>
-        <PageHeader title={title} />
+        <PageHeader title={t(title)} />
         <div class="card">
           <Failed error={error} onRetry={reload} />
         </div>

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button';
 import { Dialog } from '../components/dialog';
 import { Icon } from '../components/icon';
+import { t } from '../language/texts';
 import './shown-once.css';
 
 export interface ShownSecret {
@@ -31,7 +32,8 @@ export function ShownOnce({ title, hint, secrets, onDone }: Props) {
       <p class="notice is-warn">
         <Icon name="alert" />
         <span>
-          <strong>Save {several ? 'them' : 'it'} now.</strong> You will not be able to see it again.
+          <strong>{several ? t('Save them now.') : t('Save it now.')}</strong>{' '}
+          {t('You will not be able to see it again.')}
         </span>
       </p>
       <p>{hint}</p>
@@ -39,13 +41,13 @@ export function ShownOnce({ title, hint, secrets, onDone }: Props) {
         <div key={label} class="shown-once">
           <span class="shown-once-label">{label}</span>
           <code class="shown-once-value">{value}</code>
-          <CopyButton text={value} label={`Copy ${label}`} iconOnly />
+          <CopyButton text={value} label={t('Copy {what}', { what: label })} iconOnly />
         </div>
       ))}
       <div class="form-actions">
-        {several && <CopyButton text={secrets.map(({ value }) => value).join('\n')} label="Copy both" />}
+        {several && <CopyButton text={secrets.map(({ value }) => value).join('\n')} label={t('Copy both')} />}
         <button type="button" class="button is-primary" onClick={onDone}>
-          I have saved {several ? 'them' : 'it'}
+          {several ? t('I have saved them') : t('I have saved it')}
         </button>
       </div>
     </Dialog>

@@ -1,5 +1,6 @@
 import { type Scope, SCOPES } from 'vnotes';
 
+import { t, type Text } from '../language/texts';
 import { scopes, session } from './session';
 
 /** Whether the key, or the role of the person, has the scope. Before the first answer nobody knows, and everything is offered. */
@@ -13,7 +14,8 @@ export function isRestricted(): boolean {
 }
 
 /** Why something is not offered. @param action for example `upload recordings` */
-export function reasonFor(scope: Scope, action: string): string {
-  if (session.value) return `Your role, ${session.value.role}, cannot ${action}.`;
-  return `This key cannot ${action}. It needs the scope ${scope}.`;
+export function reasonFor(scope: Scope, action: Text): string {
+  const words = t(action);
+  if (session.value) return t('Your role, {role}, cannot {action}.', { role: t(session.value.role), action: words });
+  return t('This key cannot {action}. It needs the scope {scope}.', { scope, action: words });
 }

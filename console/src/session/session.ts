@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { type RateLimit, rateLimitOf, type Session, VoiceNotes } from 'vnotes';
 
+import { t } from '../language/texts';
 import { navigate } from '../routing/hash-location';
 import {
   type Credentials,
@@ -111,7 +112,7 @@ effect(() => {
 });
 
 watchStoredCredentials(() => {
-  if (currentKey.value) leave('You signed out in another tab.');
+  if (currentKey.value) leave(t('You signed out in another tab.'));
 });
 
 export function scopesOf(headers: Headers): string[] | null {
@@ -129,7 +130,7 @@ function note({ headers, status }: Response, key: string): void {
   forgetCredentials();
   leave(
     session.value
-      ? 'Your session has ended.'
-      : 'This key no longer works: it was revoked or has expired. Sign in with another key.',
+      ? t('Your session has ended.')
+      : t('This key no longer works: it was revoked or has expired. Sign in with another key.'),
   );
 }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, type Session, VoiceNotes } from 'vnotes';
 
+import { t, type Text } from '../language/texts';
 import { toast } from '../components/toast';
 import { startAt } from '../routing/hash-location';
 import { ask } from './ask';
@@ -42,7 +43,7 @@ export function takeLinkCode(): void {
 }
 
 /** Why somebody who comes back from an OpenID provider is not signed in. */
-const PROBLEMS = new Map([
+const PROBLEMS = new Map<string, Text>([
   ['refused', 'You were not signed in there.'],
   ['stranger', 'You are in no group that may use this account. Ask its administrator.'],
   ['expired', 'It took too long, or was begun in another browser.'],
@@ -53,7 +54,7 @@ const PROBLEMS = new Map([
 function takeProvidersAnswer(problem: string | null): void {
   startAt('/');
   if (problem !== null) {
-    signInReason.value = PROBLEMS.get(problem) ?? 'The other service cannot be reached. Tell your administrator.';
+    signInReason.value = t(PROBLEMS.get(problem) ?? 'The other service cannot be reached. Tell your administrator.');
     return;
   }
   if (client.peek()) signOut();
@@ -77,7 +78,7 @@ export async function resumeSession(): Promise<void> {
     const known = storedSession();
     if (isEnded) forgetCredentials();
     else if (known) return signInPerson(known);
-    signInReason.value = isEnded ? 'Your session has ended.' : 'The service cannot be reached. Reload the page.';
+    signInReason.value = isEnded ? t('Your session has ended.') : t('The service cannot be reached. Reload the page.');
   } finally {
     isExchanging.value = false;
   }
@@ -95,8 +96,8 @@ export async function exchange(code: string): Promise<void> {
   } catch (error) {
     const isEnded = error instanceof ApiError && error.status === 401;
     const reason = isEnded
-      ? 'This link has expired or was already used. Links work once, for 10 minutes.'
-      : 'The link could not be used. Open it again, or sign in with a key.';
+      ? t('This link has expired or was already used. Links work once, for 10 minutes.')
+      : t('The link could not be used. Open it again, or sign in with a key.');
     if (client.peek()) toast(reason);
     else signInReason.value = reason;
   } finally {

@@ -1,3 +1,4 @@
+import { t } from '../../language/texts';
 import { Icon } from '../icon';
 import './pager.css';
 
@@ -14,16 +15,20 @@ interface PagerProps {
 export function Pager({ page, total, pageSize, isTotalExact = true, onPage }: PagerProps) {
   const pages = Math.max(1, Math.ceil(total / pageSize));
   const [first, last] = [page * pageSize + 1, Math.min(total, (page + 1) * pageSize)];
-  const all = `${total.toLocaleString('en')}${isTotalExact ? '' : '+'}`;
+  const range = { first, last, total };
   return (
-    <nav class="pager" aria-label="More pages">
+    <nav class="pager" aria-label={t('More pages')}>
       <span class="pager-range numbers muted">
-        {total === 0 ? 'None' : `${first.toLocaleString('en')}–${last.toLocaleString('en')} of ${all}`}
+        {total === 0
+          ? t('None')
+          : isTotalExact
+            ? t('{first, number}–{last, number} of {total, number}', range)
+            : t('{first, number}–{last, number} of {total, number}+', range)}
       </span>
       <button
         type="button"
         class="button is-icon"
-        aria-label="Previous page"
+        aria-label={t('Previous page')}
         disabled={page <= 0}
         onClick={() => onPage(page - 1)}
       >
@@ -32,7 +37,7 @@ export function Pager({ page, total, pageSize, isTotalExact = true, onPage }: Pa
       <button
         type="button"
         class="button is-icon"
-        aria-label="Next page"
+        aria-label={t('Next page')}
         disabled={page >= pages - 1}
         onClick={() => onPage(page + 1)}
       >

@@ -1,10 +1,9 @@
 import { recorder } from '../../capture/recorder';
 import { toast } from '../../components/toast';
 import { navigate } from '../../routing/hash-location';
-import { hideArrived } from '../../uploads/upload-list';
 import { isNoteValid, noteTitle } from './details/note-form';
 
-/** Ends the recording and sends it, unless a tag is wrong. Where the person still waits, its note takes its place. */
+/** Ends the recording, sends it and shows its note where the person still waits for it, unless a tag is wrong. */
 export async function sendRecording(): Promise<void> {
   const from = location.hash;
   if (!isNoteValid.value) {
@@ -16,7 +15,5 @@ export async function sendRecording(): Promise<void> {
   }
   const recordingId = await recorder.finish();
   noteTitle.value = '';
-  if (recordingId === null || location.hash !== from) return;
-  hideArrived(recordingId);
-  navigate(`/recordings/${recordingId}`);
+  if (recordingId !== null && location.hash === from) navigate(`/recordings/${recordingId}`);
 }

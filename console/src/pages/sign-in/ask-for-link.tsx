@@ -4,6 +4,7 @@ import { Field } from '../../components/field';
 import { fieldError, formError } from '../../forms/field-errors';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { rich, t } from '../../language/texts';
 import { ask } from '../../session/ask';
 
 /** A link by mail, for who has forgotten the password or has none. The answer is the same for every address. */
@@ -21,8 +22,10 @@ export function AskForLink({ label }: { label: string }) {
   if (sentTo.value !== null)
     return (
       <p class="small" role="status">
-        If <strong dir="auto">{sentTo.value}</strong> belongs to somebody here, a mail with a link is on its way. It
-        works once, within an hour. People of several accounts get none: ask the operator of this service.
+        {rich(
+          'If {address} belongs to somebody here, a mail with a link is on its way. It works once, within an hour. People of several accounts get none: ask the operator of this service.',
+          { address: <strong dir="auto">{sentTo.value}</strong> },
+        )}
       </p>
     );
   if (!isOpen.value)
@@ -33,7 +36,7 @@ export function AskForLink({ label }: { label: string }) {
     );
   return (
     <form class="form" onSubmit={submit}>
-      <Field label="Send a link to" error={fieldError(error.value, 'email')}>
+      <Field label={t('Send a link to')} error={fieldError(error.value, 'email')}>
         <input
           type="email"
           autocomplete="email"
@@ -44,7 +47,7 @@ export function AskForLink({ label }: { label: string }) {
       </Field>
       <FormError error={formError(error.value, ['email'])} />
       <button type="submit" class="button" disabled={busy.value}>
-        {busy.value ? 'Sending…' : 'Send the link'}
+        {busy.value ? t('Sending…') : t('Send the link')}
       </button>
     </form>
   );

@@ -3,6 +3,7 @@ import { ApiError } from 'vnotes';
 import { Icon } from '../../components/icon';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { signInWithPasskey } from '../../session/passkeys';
 import { signInPerson } from '../../session/session';
 
@@ -19,13 +20,14 @@ export function PasskeyButton() {
     <>
       <button type="button" class="button" disabled={busy.value} onClick={signIn}>
         <Icon name="key" />
-        {busy.value ? 'Waiting for your passkey…' : 'Sign in with a passkey'}
+        {busy.value ? t('Waiting for your passkey…') : t('Sign in with a passkey')}
       </button>
       {isRefused ? (
         <p class="notice is-bad" role="alert">
           <Icon name="alert" />
           <span>
-            <strong>This passkey does not sign in here.</strong> It may have been removed. Use another way.
+            <strong>{t('This passkey does not sign in here.')}</strong>{' '}
+            {t('It may have been removed. Use another way.')}
           </span>
         </p>
       ) : (

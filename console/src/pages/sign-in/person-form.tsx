@@ -5,6 +5,7 @@ import { Field } from '../../components/field';
 import { Icon } from '../../components/icon';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { ask } from '../../session/ask';
 import { signInPerson, signInReason } from '../../session/session';
 
@@ -15,7 +16,7 @@ export function SignInAgain() {
     <p class="notice is-warn">
       <Icon name="info" />
       <span>
-        <strong>Sign in again.</strong> {signInReason.value}
+        <strong>{t('Sign in again.')}</strong> {signInReason.value}
       </span>
     </p>
   );
@@ -39,14 +40,14 @@ export function PersonForm() {
           <p class="notice is-bad">
             <Icon name="alert" />
             <span>
-              <strong>The e-mail address or the password is not right.</strong> Check both, and try again.
+              <strong>{t('The e-mail address or the password is not right.')}</strong> {t('Check both, and try again.')}
             </span>
           </p>
         )}
         {error.value === null && <SignInAgain />}
       </div>
       {!isWrong && <FormError error={error.value} />}
-      <Field label="E-mail address">
+      <Field label={t('E-mail address')}>
         <input
           id="email"
           type="email"
@@ -55,7 +56,7 @@ export function PersonForm() {
           onInput={(event: InputEvent) => (email.value = (event.currentTarget as HTMLInputElement).value)}
         />
       </Field>
-      <Field label="Password">
+      <Field label={t('Password')}>
         <input
           type="password"
           autocomplete="current-password"
@@ -64,7 +65,7 @@ export function PersonForm() {
         />
       </Field>
       <button type="submit" class="button is-primary" disabled={busy.value}>
-        {busy.value ? 'Checking…' : 'Sign in'}
+        {busy.value ? t('Checking…') : t('Sign in')}
       </button>
     </form>
   );

@@ -5,6 +5,7 @@ import { ApiError, VoiceNotes } from 'vnotes';
 import { describeError } from '../../components/describe-error';
 import { Field } from '../../components/field';
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 import { baseUrl, scopesOf, signIn, signInReason } from '../../session/session';
 import type { Credentials } from '../../session/stored-credentials';
 
@@ -18,7 +19,7 @@ export function SignInForm() {
   return (
     <form class="form" onSubmit={send}>
       <Problem error={error} wait={wait} />
-      <Field label="API key">
+      <Field label={t('API key')}>
         <input
           id="key"
           autocomplete="username"
@@ -28,7 +29,7 @@ export function SignInForm() {
           onInput={(event: InputEvent) => (key.value = (event.currentTarget as HTMLInputElement).value)}
         />
       </Field>
-      <Field label="API secret">
+      <Field label={t('API secret')}>
         <input
           id="secret"
           type="password"
@@ -39,7 +40,7 @@ export function SignInForm() {
       </Field>
       <RememberChoice checked={remember.value} onChange={(checked) => (remember.value = checked)} />
       <button type="submit" class="button is-primary" aria-disabled={busy || wait > 0} disabled={busy}>
-        {busy ? 'Checking…' : wait > 0 ? `Try again in ${wait} s` : 'Sign in'}
+        {busy ? t('Checking…') : wait > 0 ? t('Try again in {wait} s', { wait }) : t('Sign in')}
       </button>
     </form>
   );
@@ -55,12 +56,14 @@ function RememberChoice({ checked, onChange }: { checked: boolean; onChange: (ch
           aria-describedby="remember-hint"
           onChange={(event) => onChange(event.currentTarget.checked)}
         />
-        Stay signed in on this device
+        {t('Stay signed in on this device')}
       </label>
       <p id="remember-hint" class="muted small">
         {checked
-          ? 'The secret is stored in this browser until you sign out. Anyone who uses this browser can use the account.'
-          : 'Otherwise you are signed out when you reload or close this tab.'}
+          ? t(
+              'The secret is stored in this browser until you sign out. Anyone who uses this browser can use the account.',
+            )
+          : t('Otherwise you are signed out when you reload or close this tab.')}
       </p>
     </div>
   );
@@ -68,7 +71,7 @@ function RememberChoice({ checked, onChange }: { checked: boolean; onChange: (ch
 
 function Problem({ error, wait }: { error: unknown; wait: number }) {
   const words = error === null ? null : wordsOf(error);
-  const text = words ?? (signInReason.value ? { title: 'Sign in again', hint: signInReason.value } : null);
+  const text = words ?? (signInReason.value ? { title: t('Sign in again'), hint: signInReason.value } : null);
   return (
     <div role="alert">
       {text && (
@@ -76,7 +79,7 @@ function Problem({ error, wait }: { error: unknown; wait: number }) {
           <Icon name={words ? 'alert' : 'info'} />
           <span>
             <strong>{text.title}.</strong> {text.hint}
-            {wait > 0 && ' Trying again automatically.'}
+            {wait > 0 && ` ${t('Trying again automatically.')}`}
           </span>
         </p>
       )}
@@ -87,8 +90,8 @@ function Problem({ error, wait }: { error: unknown; wait: number }) {
 function wordsOf(error: unknown): { title: string; hint: string } {
   if (error instanceof ApiError && error.status === 401)
     return {
-      title: 'This secret does not belong to this key',
-      hint: 'Copy both again in full. Revoked and expired keys do not work.',
+      title: t('This secret does not belong to this key'),
+      hint: t('Copy both again in full. Revoked and expired keys do not work.'),
     };
   return describeError(error);
 }

@@ -2,7 +2,9 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
+import { t } from '../../language/texts';
 import { Brand } from '../../layout/brand';
+import { LanguageSwitch } from '../../layout/language-switch';
 import { usePageTitle } from '../../layout/use-page-title';
 import { hasPasskeys } from '../../session/passkeys';
 import { baseUrl, lastWasKey } from '../../session/session';
@@ -17,7 +19,7 @@ import './sign-in.css';
 const BARS = [8, 14, 30, 52, 38, 64, 88, 70, 46, 58, 34, 18, 10, 26, 60, 94, 76, 48, 66, 40, 22, 12, 28, 44, 30, 16, 8];
 
 export function SignInPage() {
-  usePageTitle('Sign in');
+  usePageTitle(t('Sign in'));
   const { ways, providers, sends_links } = useSignInWays();
   const hasPassword = ways.includes('password');
   const withPasskey = ways.includes('passkey') && hasPasskeys();
@@ -26,27 +28,30 @@ export function SignInPage() {
   return (
     <SignInFrame>
       <div class="sign-in-words">
-        <h1>Sign in</h1>
+        <h1>{t('Sign in')}</h1>
         <p class="muted">
           {withKey.value
-            ? 'Use an API key of your account and its secret.'
+            ? t('Use an API key of your account and its secret.')
             : wordsFor(ways, providers, { withPasskey, sendsLinks: sends_links })}
         </p>
       </div>
       <OtherWays providers={providers} withPasskey={withPasskey} isAlone={!withKey.value && !hasPassword} />
       {withKey.value ? <SignInForm /> : hasPassword ? <PersonForm /> : <SignInAgain />}
       <button type="button" class="button is-quiet" onClick={() => (withKey.value = !withKey.value)}>
-        {withKey.value ? (hasPassword ? 'Use a password' : 'Use no API key') : 'Use an API key'}
+        {withKey.value ? (hasPassword ? t('Use a password') : t('Use no API key')) : t('Use an API key')}
       </button>
       {!withKey.value &&
         ways.includes('link') &&
         (sends_links ? (
-          <AskForLink label={hasPassword ? 'Forgot your password?' : 'Get a link by mail'} />
+          <AskForLink label={hasPassword ? t('Forgot your password?') : t('Get a link by mail')} />
         ) : (
           hasPassword && (
-            <p class="muted small">Forgot your password? An administrator of your account can make a link for you.</p>
+            <p class="muted small">
+              {t('Forgot your password? An administrator of your account can make a link for you.')}
+            </p>
           )
         ))}
+      <LanguageSwitch />
     </SignInFrame>
   );
 }
@@ -56,11 +61,11 @@ function wordsFor(
   providers: readonly Provider[],
   { withPasskey, sendsLinks }: { withPasskey: boolean; sendsLinks: boolean },
 ): string {
-  if (ways.includes('password')) return 'Use your e-mail address and password.';
-  if (withPasskey) return 'Use your passkey.';
-  if (sendsLinks) return 'Get a link by mail, and open it here.';
-  if (ways.includes('link')) return 'Open the link that an administrator of your account has made for you.';
-  return providers.length > 0 ? 'Use the sign-in of your company.' : 'People do not sign in here.';
+  if (ways.includes('password')) return t('Use your e-mail address and password.');
+  if (withPasskey) return t('Use your passkey.');
+  if (sendsLinks) return t('Get a link by mail, and open it here.');
+  if (ways.includes('link')) return t('Open the link that an administrator of your account has made for you.');
+  return providers.length > 0 ? t('Use the sign-in of your company.') : t('People do not sign in here.');
 }
 
 interface OtherWaysProps {
@@ -77,11 +82,11 @@ function OtherWays({ providers, withPasskey, isAlone }: OtherWaysProps) {
     <div class="sign-in-providers">
       {providers.map(({ name, title, path }) => (
         <a key={name} class="button" href={`${baseUrl()}${path.slice(1)}`}>
-          Sign in with {title}
+          {t('Sign in with {title}', { title })}
         </a>
       ))}
       {withPasskey && <PasskeyButton />}
-      {!isAlone && <p class="muted small">or</p>}
+      {!isAlone && <p class="muted small">{t('or')}</p>}
     </div>
   );
 }

@@ -1,0 +1,1 @@
+export const ACCOUNT = {} as const;

@@ -1,0 +1,1 @@
+export const RECORDING = {} as const;
