@@ -1,1 +1,3 @@
-export const ACCOUNT = {} as const;
+export const ACCOUNT = {
+  'export the account': 'das Konto exportieren',
+} as const;
