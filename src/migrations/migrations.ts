@@ -24,6 +24,7 @@ import { Identities1795601600000 } from './0022-identities.js';
 import { Passkeys1795601800000 } from './0024-passkeys.js';
 import { SignInMails1795601900000 } from './0025-sign-in-mails.js';
 import { AccountExports1795602000000 } from './0026-account-exports.js';
+import { LengthOrder1795602100000 } from './0027-length-order.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -50,6 +51,7 @@ const CORE: Migration[] = [
   Passkeys1795601800000,
   SignInMails1795601900000,
   AccountExports1795602000000,
+  LengthOrder1795602100000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -11,7 +11,12 @@ import { selectDueLogs, selectUnsealedAccounts } from '../../src/modules/audit/a
 import { AuditLogService } from '../../src/modules/audit/audit-log.service.js';
 import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
-import { selectPageByIndex } from '../../src/modules/recordings/recording-page.queries.js';
+import { pageStatement, selectPageByIndex } from '../../src/modules/recordings/recording-page.queries.js';
+import {
+  lengthPageStatement,
+  selectPageByLength,
+  sortedPageStatement,
+} from '../../src/modules/recordings/recordings-by-length.queries.js';
 import { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { lockDue, selectUpcoming } from '../../src/modules/recordings/retention/retention.queries.js';
 import { findRecordings, reopenFailed, requestRerun } from '../../src/modules/recordings/recordings.queries.js';
@@ -246,6 +251,59 @@ describe('recordings', () => {
         expect({ ids: found.items.map(({ id }) => id), total: found.total }).toEqual({ ids, total });
       },
     );
+  });
+
+  it('in any order and with any filter are listed with few pages, or refused, however many are there', async () => {
+    const many = {
+      status: `'transcribed'`,
+      duration_ms: '1000 * (i % 600)',
+      created_at: `now() - i * interval '1 min'`,
+    };
+    await insertRecordings(service, client, many, 30_000);
+    await insertRecordings(service, client, { status: `'failed'`, duration_ms: '0' }, 10);
+    await insertRecordings(service, client, { ...many, user_id: `'ada'`, duration_ms: '5 * i' }, 100);
+    await insertRecordings(service, client, { ...many, user_id: `'eve'` }, 10_001);
+    await query('VACUUM ANALYZE recordings');
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+    const longest = 'longest' as const;
+    const shortest = 'shortest' as const;
+    type Row = [asked: Partial<ListRecordingsQuery>, statement: typeof pageStatement, index: string, most: number];
+    const byLengthAlone = (id: string, asked: ListRecordingsQuery) =>
+      lengthPageStatement(id, asked, asked.order as typeof longest, 1000);
+    const sorted = (id: string, asked: ListRecordingsQuery) =>
+      sortedPageStatement(id, asked, asked.order as typeof longest);
+    const [inLength, byTime] = ['recordings_account_length_idx', 'recordings_account_idx'];
+    await checkRows<Row>(
+      [
+        [{ order: 'oldest' }, pageStatement, byTime, 300],
+        [{ order: 'oldest', status: 'failed' }, pageStatement, 'recordings_account_status_idx', 300],
+        [{ order: longest }, byLengthAlone, inLength, 300],
+        [{ order: longest, page: 19 }, byLengthAlone, inLength, 1500],
+        [{ order: shortest, status: 'failed' }, byLengthAlone, inLength, 300],
+        [{ order: longest, status: 'processing' }, byLengthAlone, inLength, 300],
+        [{ order: longest, date_from: yesterday.slice(0, 10) }, byLengthAlone, inLength, 1500],
+        [{ order: longest, user_id: 'ada' }, sorted, 'recordings_account_user_idx', 1500],
+        [{ order: shortest, created_before: '2020-01-01T00:00:00Z' }, sorted, byTime, 300],
+        // Too many: they are counted, and their lengths are not looked up.
+        [{ order: longest, user_id: 'eve' }, sorted, 'recordings_account_user_idx', 3000],
+      ],
+      async (asked, statement, index, most) => {
+        const page = Object.assign(new ListRecordingsQuery(), asked);
+        const { sql, parameters } = statement(accountId, page);
+        const cost = await costOf(service.database, (runner) => runner.query(sql, parameters));
+        expect(cost.scanned).not.toContain('recordings');
+        expect(cost.indexes).toContain(index);
+        expect(cost.pages).toBeLessThan(most);
+      },
+    );
+    // More than 10,000 of the last days, which are found among the longest as long as few of those are older.
+    const days = Object.assign(new ListRecordingsQuery(), {
+      created_from: new Date(Date.now() - 10 * 86_400_000).toISOString(),
+    });
+    const few = await selectPageByLength(service.database, accountId, days, longest, 1000);
+    expect(few.items).toHaveLength(50);
+    expect(few).toMatchObject({ hasMore: true });
+    await expect(selectPageByLength(service.database, accountId, days, longest, 20)).rejects.toThrow(/order/);
   });
 
   it('of which something is due are found in an index, however many are there', async () => {

@@ -2,11 +2,18 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { pageStatement } from '../../src/modules/recordings/recording-page.queries.js';
-import type { ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
+import { lengthPageStatement, sortedPageStatement } from '../../src/modules/recordings/recordings-by-length.queries.js';
+import { lengthOrder, type ListRecordingsQuery } from '../../src/modules/recordings/recordings.dto.js';
 import { useService } from '../../src/testing/test-service.js';
 import { timedEngine } from '../support/service/test-engines.js';
 
 const DAYS = 12;
+const ORDERS = {
+  newest: 'created_at DESC, id DESC',
+  oldest: 'created_at, id',
+  longest: 'duration_ms DESC, created_at DESC, id DESC',
+  shortest: 'duration_ms, created_at, id',
+};
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;
 /** Changes that two writers make while pages are compared. */
 const MIN_CHANGES = 50;
@@ -17,9 +24,9 @@ const CHANGES = {
     WITH row AS (
       INSERT INTO recordings (id, account_id, original_filename, object_key, bucket, duration_ms, file_size_bytes,
         audio_format, upload_source, status, created_at, updated_at)
-      VALUES ($2::uuid, $1, 'a.wav', $2::uuid::text, 'b', 1, 1, 'wav', 'api', 'processing', $3, $3) RETURNING *)
+      VALUES ($2::uuid, $1, 'a.wav', $2::uuid::text, 'b', $4, 1, 'wav', 'api', 'processing', $3, $3) RETURNING *)
     INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
-    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, 1, 1 FROM row`,
+    SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, 1, 1, duration_ms, 1 FROM row`,
   finish: `
     WITH row AS (
       UPDATE recordings SET status = $2::text, processed_at = now(), lease_token = NULL, lease_until = NULL, features = CASE WHEN $2::text = 'transcribed' THEN '{}'::jsonb END,
@@ -36,6 +43,8 @@ const CHANGES = {
     INSERT INTO usage_counter_deltas (account_id, day, status, listed, accepted, duration_ms, bytes)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, status, -1, 0, 0, 0 FROM row`,
 };
+
+type Compared = ListRecordingsQuery & { order?: keyof typeof ORDERS };
 
 describe('pages of recordings, found by the counts of their days', () => {
   // Its reconciler compacts the counters meanwhile, and its worker takes up rows that look forgotten.
@@ -64,7 +73,8 @@ describe('pages of recordings, found by the counts of their days', () => {
     // Several in one millisecond, and some at midnight: the order among equals, and the edges of days.
     const at = Math.random() < 0.1 ? `${dayBack(rand(DAYS)).slice(0, 10)}T00:00:00Z` : dayBack(rand(DAYS * 4) / 4);
     const parameters = {
-      insert: [accountId, uuidv7(), at],
+      // Many are as long as others, and of some the length is not known.
+      insert: [accountId, uuidv7(), at, rand(8) * 1000],
       finish: [accountId, Math.random() < 0.8 ? 'transcribed' : 'failed'],
       delete: [accountId],
     };
@@ -74,10 +84,15 @@ describe('pages of recordings, found by the counts of their days', () => {
   const rand = (below: number): number => Math.floor(Math.random() * below);
 
   /** The same page and total by counting and skipping, in the same snapshot. */
-  async function compare(client: Client, query: ListRecordingsQuery): Promise<void> {
+  async function compare(client: Client, query: Compared): Promise<void> {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    const { sql, parameters } = pageStatement(accountId, query);
-    const { rows } = await client.query<{ total: number; id: string | null }>(sql, parameters);
+    const order = lengthOrder(query);
+    const statements =
+      order === null
+        ? [pageStatement(accountId, query)]
+        : [sortedPageStatement(accountId, query, order), lengthPageStatement(accountId, query, order, 100_000)];
+    const answers: { total: number; id: string | null }[][] = [];
+    for (const { sql, parameters } of statements) answers.push((await client.query(sql, parameters)).rows);
     const conditions = `account_id = $1 AND ($2::text IS NULL OR status = $2)
       AND ($3::date IS NULL OR (created_at AT TIME ZONE 'UTC')::date >= $3)
       AND ($4::date IS NULL OR (created_at AT TIME ZONE 'UTC')::date <= $4)`;
@@ -87,12 +102,14 @@ describe('pages of recordings, found by the counts of their days', () => {
       filters,
     );
     const skipped = await client.query<{ id: string }>(
-      `SELECT id FROM recordings WHERE ${conditions} ORDER BY created_at DESC, id DESC LIMIT $5 OFFSET $6`,
+      `SELECT id FROM recordings WHERE ${conditions} ORDER BY ${ORDERS[query.order ?? 'newest']} LIMIT $5 OFFSET $6`,
       [...filters, query.limit, query.page * query.limit],
     );
     await client.query('COMMIT');
-    expect(rows[0]?.total).toBe(counted.rows[0]?.n);
-    expect(rows.map(({ id }) => id).filter(Boolean)).toEqual(skipped.rows.map(({ id }) => id));
+    for (const rows of answers) {
+      expect(rows[0]?.total).toBe(counted.rows[0]?.n);
+      expect(rows.map(({ id }) => id).filter(Boolean)).toEqual(skipped.rows.map(({ id }) => id));
+    }
   }
 
   const day = fc.integer({ min: -1, max: DAYS + 1 }).map((back) => dayBack(back).slice(0, 10));
@@ -103,6 +120,7 @@ describe('pages of recordings, found by the counts of their days', () => {
       status: fc.constantFrom(...STATUSES),
       date_from: day,
       date_to: day,
+      order: fc.constantFrom('newest' as const, 'oldest' as const, 'longest' as const, 'shortest' as const),
     },
     { requiredKeys: ['page', 'limit'] },
   );

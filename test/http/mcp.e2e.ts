@@ -285,7 +285,7 @@ describe('messages', () => {
     await check('search_recordings', { page: 1.5 }, 'page must be an integer from 0 to 1000000000');
     await check('search_recordings', { q: '' }, expect.stringMatching(/^q must /) as string);
     await check('search_recordings', { status: 'x' }, 'status must be one of processing, transcribed, failed');
-    await check('search_recordings', { order: 'rank' }, 'order may be given only with q');
+    await check('search_recordings', { order: 'rank' }, 'order may be rank only with q');
     await check(
       'search_recordings',
       { custom_tags: { 'a b': 'x' } },

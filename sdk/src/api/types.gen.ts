@@ -5798,9 +5798,10 @@ export type RecordingsListData = {
          */
         q?: string;
         /**
-         * Order of the results of `q`: the newest first, or by rank, the best of the newest 10,000 first.
+         * Order of the results; by default the newest first. `longest` and `shortest` give the first 10,000. `rank`, only with `q`:
+         * the best of the newest 10,000 first.
          */
-        order?: 'newest' | 'rank';
+        order?: 'newest' | 'oldest' | 'longest' | 'shortest' | 'rank';
         /**
          * Parts to add to each recording, separated by commas: its `title`, and a `snippet` also without `q`, which is then the
          * beginning of the text.

@@ -73,7 +73,10 @@ export const TOOLS: readonly Tool[] = [
         .string()
         .optional()
         .describe('Words: all of them, "a phrase", or between alternatives, -word for notes without it'),
-      order: z.enum(['newest', 'rank']).optional().describe('Only with q; rank: the best matches first'),
+      order: z
+        .enum(['newest', 'oldest', 'longest', 'shortest', 'rank'])
+        .optional()
+        .describe('rank, only with q: the best matches first'),
       status: z.enum(['processing', 'transcribed', 'failed']).optional(),
       date_from: z.string().optional().describe('First day (UTC), such as 2026-11-01'),
       date_to: z.string().optional().describe('Last day (UTC)'),

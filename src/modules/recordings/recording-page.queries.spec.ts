@@ -16,7 +16,7 @@ describe('LISTED_COLUMNS', () => {
   });
 
   it.each([0, 1])('are what page %i of every kind reads', (page) => {
-    for (const filter of [{}, { status: 'failed' }, { date_from: '2026-11-21' }]) {
+    for (const filter of [{}, { status: 'failed' }, { date_from: '2026-11-21' }, { order: 'oldest' }]) {
       const { sql } = pageStatement('a', Object.assign(new ListRecordingsQuery(), { page }, filter));
       expect(sql).toContain(`SELECT ${LISTED_COLUMNS} FROM recordings r`);
     }
@@ -35,6 +35,7 @@ describe('pageStatement', () => {
     [{ date_from: '2026-11-21' }, ['a', 20, '2026-11-21', 'infinity']],
     [{ date_to: '2026-11-21' }, ['a', 20, '-infinity', '2026-11-21']],
     [{ date_to: '2026-11-21', status: 'failed', page: 2 }, ['a', 20, 40, '-infinity', '2026-11-21', 'failed']],
+    [{ order: 'oldest', date_to: '2026-11-21', page: 1 }, ['a', 20, 20, '-infinity', '2026-11-21']],
   ])('of %j has the parameters %j', (query, parameters) => {
     expect(parametersOf(query)).toEqual(parameters);
   });
@@ -42,8 +43,13 @@ describe('pageStatement', () => {
   it('has one statement for each kind of page', () => {
     const sqlOf = (query: object): string => pageStatement('a', Object.assign(new ListRecordingsQuery(), query)).sql;
     const filters = [{}, { status: 'failed' }, { date_to: '2026-11-21' }, { date_to: '2026-11-21', status: 'failed' }];
-    const statements = [0, 1].flatMap((page) => filters.map((filter) => sqlOf({ page, ...filter })));
-    expect(new Set(statements).size).toBe(8);
+    const pages = [0, 1].flatMap((page) => [
+      { page, order: 'newest' },
+      { page, order: 'oldest' },
+    ]);
+    const statements = pages.flatMap((page) => filters.map((filter) => sqlOf({ ...page, ...filter })));
+    expect(new Set(statements).size).toBe(16);
+    expect(sqlOf({ order: 'newest' })).toBe(sqlOf({}));
     expect(sqlOf({ date_from: '2026-11-21' })).toBe(sqlOf({ date_to: '2026-11-21' }));
   });
 });

@@ -25,6 +25,14 @@ import { checkTitle, MAX_TITLE_LENGTH } from './upload/upload-fields.js';
 
 const TAG = 'tag.';
 
+export const RECORDING_ORDERS = ['newest', 'oldest', 'longest', 'shortest', 'rank'] as const;
+export type RecordingOrder = (typeof RECORDING_ORDERS)[number];
+export type TimeOrder = 'newest' | 'oldest';
+/** Of recordings that are as long, the newest is first in `longest`, and last in `shortest`. */
+export type LengthOrder = 'longest' | 'shortest';
+/** Recordings that can be listed by their length, so that no page reads more of an account than that. */
+export const MAX_BY_LENGTH = 10_000;
+
 /** Names with commas between them (D54). */
 function IsInclusions(names: readonly Inclusion[]): PropertyDecorator {
   const name = `(${names.join('|')})`;
@@ -97,10 +105,13 @@ export class ListRecordingsQuery extends PageQuery {
   @IsTextFilter(1, MAX_QUERY_LENGTH)
   q?: string;
 
-  /** Order of the results of `q`: the newest first, or by rank, the best of the newest 10,000 first. */
+  /**
+   * Order of the results; by default the newest first. `longest` and `shortest` give the first 10,000. `rank`, only with `q`:
+   * the best of the newest 10,000 first.
+   */
   @IsOmittable()
-  @IsFilter(['newest', 'rank'])
-  order?: 'newest' | 'rank';
+  @IsFilter(RECORDING_ORDERS)
+  order?: RecordingOrder;
 
   /**
    * Parts to add to each recording, separated by commas: its `title`, and a `snippet` also without `q`, which is then the
@@ -131,12 +142,32 @@ export function tagFiltersOf(query: ListRecordingsQuery): Record<string, string>
 export const isSearch = (query: ListRecordingsQuery): boolean =>
   query.q !== undefined || Object.keys(tagFiltersOf(query)).length > 0;
 
-/** @throws InvalidRequestError when an order is given without words. */
-export function checkOrder({ q, order }: ListRecordingsQuery): void {
-  if (order !== undefined && q === undefined) {
-    throw new InvalidRequestError({ field: 'order', reason: 'may be given only with q' });
+/** The order of a list that is not by length. */
+export const timeOrder = ({ order }: Pick<ListRecordingsQuery, 'order'>): TimeOrder =>
+  order === 'oldest' ? 'oldest' : 'newest';
+
+/** The order of a list by length; null by any other. */
+export const lengthOrder = ({ order }: Pick<ListRecordingsQuery, 'order'>): LengthOrder | null =>
+  order === 'longest' || order === 'shortest' ? order : null;
+
+/** @throws InvalidRequestError when a rank is asked for without words, or a page behind the last by length. */
+export function checkOrder(query: ListRecordingsQuery): void {
+  const { q, order, page, limit } = query;
+  if (order === 'rank' && q === undefined) {
+    throw new InvalidRequestError({ field: 'order', reason: 'may be rank only with q' });
+  }
+  const pages = Math.ceil(MAX_BY_LENGTH / limit);
+  if (lengthOrder(query) !== null && page >= pages) {
+    const reason = `must be below ${pages} with order=${order} and limit=${limit}, which ends at 10,000 recordings`;
+    throw new InvalidRequestError({ field: 'page', reason });
   }
 }
+
+export const tooManyForLength = (order: LengthOrder): InvalidRequestError =>
+  new InvalidRequestError({
+    field: 'order',
+    reason: `${order} cannot sort that many matches: with fewer days or another filter, at most 10,000`,
+  });
 
 /** @throws InvalidRequestError when the times are the wrong way round. */
 export function checkInstants({ created_from: from, created_before: before }: ListRecordingsQuery): void {

@@ -19,7 +19,8 @@ import {
 } from './recording-page.queries.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { type Recording, recordingChange } from './recording.entity.js';
-import { inclusionsOf, type ListRecordingsQuery } from './recordings.dto.js';
+import { selectPageByLength } from './recordings-by-length.queries.js';
+import { inclusionsOf, lengthOrder, type ListRecordingsQuery } from './recordings.dto.js';
 import { RecordingAccepted, RecordingDeleted, RerunRequested } from './recordings.events.js';
 import {
   deleteRecording,
@@ -152,13 +153,18 @@ export class RecordingsService implements OnModuleInit {
     accountId: string,
     query: ListRecordingsQuery,
   ): Promise<PageResult<ListedRecording & { snippet?: string }>> {
-    const page = isCountedByDay(query)
-      ? await selectRecordingPage(this.database, accountId, query)
-      : await selectPageByIndex(this.database, accountId, query);
+    const page = await this.selectPage(accountId, query);
     if (!inclusionsOf(query).includes('snippet')) return page;
     const ids = page.items.map(({ id }) => id);
     const snippets = await this.search.beginnings(accountId, ids);
     return { ...page, items: page.items.map((recording, i) => ({ ...recording, snippet: snippets[i] })) };
+  }
+
+  private async selectPage(accountId: string, query: ListRecordingsQuery): Promise<PageResult<ListedRecording>> {
+    const order = lengthOrder(query);
+    if (order !== null) return await selectPageByLength(this.database, accountId, query, order);
+    const select = isCountedByDay(query) ? selectRecordingPage : selectPageByIndex;
+    return await select(this.database, accountId, query);
   }
 
   /**

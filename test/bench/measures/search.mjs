@@ -84,17 +84,17 @@ async function timeOf({ service, account }, query, expected) {
 
 /** The plans go to `.data/bench`. */
 async function explainSearches(stage, { account, count }) {
-  const { bestStatement, matchesStatement, newestStatement } =
+  const { bestStatement, matchesStatement, walkStatement } =
     await import('../../../dist/modules/recordings/search/recording-search.queries.js');
   const { AccountTerms, quoted } = await import('../../../dist/modules/recordings/search/search-terms.js');
   const terms = new AccountTerms(account.id);
   const filterOf = (word) => ({ accountId: account.id, terms: quoted(terms.word(word)), phrases: null });
   const slice = { limit: LIMIT, offset: 0 };
   const statements = [
-    ['rare word: counted and sorted', matchesStatement(filterOf('rare'), slice, 10_001)],
-    ['word in a third: counted', matchesStatement(filterOf('third'), slice, 10_001)],
-    ['word in a third: the newest', newestStatement(filterOf('third'), slice)],
-    ['word in a third: all sorted', matchesStatement(filterOf('third'), slice, null)],
+    ['rare word: counted and sorted', matchesStatement(filterOf('rare'), slice, 10_001, 'newest')],
+    ['word in a third: counted', matchesStatement(filterOf('third'), slice, 10_001, 'newest')],
+    ['word in a third: the newest', walkStatement(filterOf('third'), slice, 'newest')],
+    ['word in a third: all sorted', matchesStatement(filterOf('third'), slice, null, 'newest')],
     ['word in a third: by rank', bestStatement(filterOf('third'), quoted(terms.word('third')), slice)],
   ];
   await stage.sql(

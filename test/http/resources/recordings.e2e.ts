@@ -1190,6 +1190,7 @@ describe('search of recordings (D43)', () => {
         [`q=${'a'.repeat(1001)}`, 'q'],
         [`q=${'a+'.repeat(51)}`, 'q'],
         ['order=rank', 'order'],
+        ['order=rank&tag.a=b', 'order'],
         ['q=a&order=best', 'order'],
         ['user_id=', 'user_id'],
         ['user_id=a&user_id=b', 'user_id'],

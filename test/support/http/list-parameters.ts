@@ -33,15 +33,15 @@ export async function walk(
   client: ApiClient,
   path: string,
   collection: string,
-  { limit, total }: { limit: number; total: number },
+  { limit, total, filters = '' }: { limit: number; total: number; filters?: string },
 ): Promise<string[]> {
   const seen: string[] = [];
-  let next: string | null = `${path}?limit=${limit}`;
+  let next: string | null = `${path}?limit=${limit}${filters}`;
   for (let page = 0; next !== null; page++) {
     const { body }: Response = await client.get(next).expect(200);
     const items = body[collection] as { id: string }[];
     seen.push(...items.map(({ id }) => id));
-    expect(body).toMatchObject(envelope(path, { page, limit, size: items.length, total }));
+    expect(body).toMatchObject(envelope(path, { page, limit, size: items.length, total, filters }));
     next = body.next_page_uri as string | null;
   }
   return seen;

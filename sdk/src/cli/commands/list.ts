@@ -17,7 +17,7 @@ interface ListOptions {
   limit: number;
   page?: number;
   all?: boolean;
-  order?: 'newest' | 'rank';
+  order?: 'newest' | 'oldest' | 'longest' | 'shortest' | 'rank';
 }
 
 export async function listRecordings(context: Context, options: ListOptions): Promise<void> {
@@ -37,7 +37,7 @@ export async function searchRecordings(context: Context, options: ListOptions, w
   const { output } = context;
   const client = await context.client();
   const q = words.join(' ');
-  await showPages(output, client.recordings.list({ ...queryOf(options), q, order: options.order }), {
+  await showPages(output, client.recordings.list({ ...queryOf(options), q }), {
     all: options.all ?? false,
     items: (page) => page.recordings,
     print: (recordings) => {
@@ -48,7 +48,7 @@ export async function searchRecordings(context: Context, options: ListOptions, w
   });
 }
 
-function queryOf({ status, from, to, user, tag, limit, page, all }: ListOptions) {
+function queryOf({ status, from, to, user, tag, limit, page, all, order }: ListOptions) {
   return {
     status,
     date_from: from,
@@ -57,6 +57,7 @@ function queryOf({ status, from, to, user, tag, limit, page, all }: ListOptions)
     tags: tag,
     limit: all ? 100 : limit,
     page,
+    order,
     include: 'title' as const,
   };
 }

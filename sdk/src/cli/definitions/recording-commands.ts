@@ -85,9 +85,24 @@ function addUploadOptions(command: Command): Command {
     );
 }
 
+const ORDERS = ['newest', 'oldest', 'longest', 'shortest'];
+
 function addList(program: Command): void {
-  addFilters(program.command('list').alias('ls').description('list recordings, the newest first'))
-    .addHelpText('after', examples('vnotes list --status failed --from 7d', 'vnotes list --all --json | jq -r .id'))
+  addFilters(
+    program
+      .command('list')
+      .alias('ls')
+      .description('list recordings, the newest first')
+      .addOption(new Option('--order <order>', 'which come first').choices(ORDERS)),
+  )
+    .addHelpText(
+      'after',
+      examples(
+        'vnotes list --status failed --from 7d',
+        'vnotes list --order longest',
+        'vnotes list --all --json | jq -r .id',
+      ),
+    )
     .action(runAction(async () => (await import('../commands/list.js')).listRecordings));
 }
 
@@ -96,7 +111,7 @@ function addSearch(program: Command): void {
     program
       .command('search <words...>')
       .description('find recordings by the words of their text, title and tags')
-      .addOption(new Option('--order <order>', 'the newest or the best first').choices(['newest', 'rank'])),
+      .addOption(new Option('--order <order>', 'which come first; rank: the best').choices([...ORDERS, 'rank'])),
   )
     .addHelpText(
       'after',

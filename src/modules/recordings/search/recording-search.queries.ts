@@ -2,7 +2,9 @@ import type { SqlRunner, Tx } from '../../../platform/database/database.service.
 import { selectList, toPage } from '../../../platform/database/statement-parts.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import { Recording, type RecordingStatus } from '../recording.entity.js';
-import { type CreationRange, createdWithin } from '../recording-page.queries.js';
+import { type CreationRange, createdWithin, directionOf } from '../recording-page.queries.js';
+import { byLength } from '../recordings-by-length.queries.js';
+import type { LengthOrder, TimeOrder } from '../recordings.dto.js';
 import type { SearchDocument } from './search.entities.js';
 import type { TaggedRecording } from './search-terms.js';
 
@@ -23,13 +25,14 @@ export interface Slice {
 
 /** Matches that are counted, and that can be ordered by rank. */
 export const MAX_COUNTED = 10_000;
-/** Newest recordings that are searched in the order of the list, before all matches are sorted. */
-const MAX_NEWEST = 5000;
+/** Recordings that are searched in the order of the list, before all matches are sorted. */
+const MAX_FIRST = 5000;
 
 export type MatchedRecording = Recording & { text: string | null };
 
 const COLUMNS = selectList(Recording, 'r');
-const NEWEST_FIRST = (alias: string, id: string): string => `${alias}.created_at DESC, ${alias}.${id} DESC`;
+const byTime = (order: TimeOrder, alias: string, id: string): string =>
+  `${alias}.created_at ${directionOf(order)}, ${alias}.${id} ${directionOf(order)}`;
 
 /**
  * For the statements of one search, which follow in the transaction. Without them Postgres, which knows little of how
@@ -86,26 +89,35 @@ export interface Statement {
   parameters: unknown[];
 }
 
-/** The slice of the matches with the newest first, and how many there are. @param counted the most that are read. */
-export function matchesStatement(filter: DocumentFilter, { limit, offset }: Slice, counted: number | null): Statement {
+/** The slice of the matches in their order, and how many there are. @param counted the most that are read. */
+export function matchesStatement(
+  filter: DocumentFilter,
+  { limit, offset }: Slice,
+  counted: number | null,
+  order: TimeOrder | LengthOrder,
+): Statement {
   const conditions = new Conditions(filter);
+  const isByLength = order === 'longest' || order === 'shortest';
+  const inOrder = (alias: string): string =>
+    isByLength ? byLength(order, alias, 'recording_id') : byTime(order, alias, 'recording_id');
+  const length = ', (SELECT r.duration_ms FROM recordings r WHERE r.id = s.recording_id) AS duration_ms';
   const sql = `
     WITH hits AS MATERIALIZED (
-      SELECT s.recording_id, s.created_at FROM search_documents s WHERE ${conditions.sql}
+      SELECT s.recording_id, s.created_at${isByLength ? length : ''} FROM search_documents s WHERE ${conditions.sql}
       ${counted === null ? '' : `LIMIT ${conditions.place(counted)}`}
     ), page AS MATERIALIZED (
-      SELECT * FROM hits ORDER BY ${NEWEST_FIRST('hits', 'recording_id')}
+      SELECT * FROM hits ORDER BY ${inOrder('hits')}
       LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}
     )
     SELECT (SELECT count(*) FROM hits)::float8 AS total, ${COLUMNS}, s.text
     FROM (SELECT 1) always
     LEFT JOIN (page JOIN recordings r ON r.id = page.recording_id JOIN search_documents s ON s.recording_id = r.id) ON true
-    ORDER BY ${NEWEST_FIRST('page', 'recording_id')}`;
+    ORDER BY ${inOrder('page')}`;
   return { sql, parameters: conditions.parameters };
 }
 
-/** The slice of the matches among the newest recordings, found by walking the list. */
-export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice): Statement {
+/** The slice of the matches among the first recordings of the list, found by walking it. */
+export function walkStatement(filter: DocumentFilter, { limit, offset }: Slice, order: TimeOrder): Statement {
   const { status } = filter;
   const { accountId, terms, phrases } = filter;
   const conditions = new Conditions({ accountId, terms, phrases }, false);
@@ -118,10 +130,10 @@ export function newestStatement(filter: DocumentFilter, { limit, offset }: Slice
     SELECT ${COLUMNS}, s.text
     FROM (
       SELECT r.* FROM recordings r WHERE ${recordings.join(' AND ')}
-      ORDER BY ${NEWEST_FIRST('r', 'id')} LIMIT ${MAX_NEWEST}
+      ORDER BY ${byTime(order, 'r', 'id')} LIMIT ${MAX_FIRST}
     ) r
     JOIN search_documents s ON s.recording_id = r.id AND ${conditions.sql}
-    ORDER BY ${NEWEST_FIRST('r', 'id')}
+    ORDER BY ${byTime(order, 'r', 'id')}
     LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}`;
   return { sql, parameters: conditions.parameters };
 }
@@ -138,17 +150,17 @@ export function bestStatement(filter: DocumentFilter, rank: string, { limit, off
     WITH hits AS MATERIALIZED (
       SELECT s.recording_id, s.created_at FROM search_documents s WHERE ${conditions.sql}
     ), newest AS MATERIALIZED (
-      SELECT * FROM hits ORDER BY ${NEWEST_FIRST('hits', 'recording_id')} LIMIT ${MAX_COUNTED}
+      SELECT * FROM hits ORDER BY ${byTime('newest', 'hits', 'recording_id')} LIMIT ${MAX_COUNTED}
     ), page AS MATERIALIZED (
       SELECT newest.*, ${score} AS score
       FROM newest JOIN search_documents s ON s.recording_id = newest.recording_id
-      ORDER BY score DESC, ${NEWEST_FIRST('newest', 'recording_id')}
+      ORDER BY score DESC, ${byTime('newest', 'newest', 'recording_id')}
       LIMIT ${conditions.place(limit)} OFFSET ${conditions.place(offset)}
     )
     SELECT (SELECT count(*) FROM hits)::float8 AS total, ${COLUMNS}, s.text
     FROM (SELECT 1) always
     LEFT JOIN (page JOIN recordings r ON r.id = page.recording_id JOIN search_documents s ON s.recording_id = r.id) ON true
-    ORDER BY page.score DESC, ${NEWEST_FIRST('page', 'recording_id')}`;
+    ORDER BY page.score DESC, ${byTime('newest', 'page', 'recording_id')}`;
   return { sql, parameters: conditions.parameters };
 }
 

@@ -5,7 +5,16 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { InvalidRequestError, RateLimitError } from '../../../platform/errors/errors.js';
 import type { PageResult } from '../../../platform/http/page.js';
 import type { Recording } from '../recording.entity.js';
-import { inclusionsOf, type ListRecordingsQuery, tagFiltersOf } from '../recordings.dto.js';
+import {
+  inclusionsOf,
+  type LengthOrder,
+  lengthOrder,
+  type ListRecordingsQuery,
+  tagFiltersOf,
+  type TimeOrder,
+  timeOrder,
+  tooManyForLength,
+} from '../recordings.dto.js';
 import {
   bestStatement,
   deleteTagDocument,
@@ -14,12 +23,12 @@ import {
   type MatchedRecording,
   matchesStatement,
   MAX_COUNTED,
-  newestStatement,
   selectBeginnings,
   selectMatches,
   selectSearchedText,
   selectTagged,
   type Slice,
+  walkStatement,
   writeDocument,
 } from './recording-search.queries.js';
 import { SearchBackfillService } from './search-backfill.service.js';
@@ -117,7 +126,10 @@ export class RecordingSearchService {
     try {
       return await this.database.transact(async (tx) => {
         await limitSearch(tx, STATEMENT_TIMEOUT_MS);
-        return rank === null ? await findNewest(tx, filter, slice) : await findBest(tx, filter, rank, slice);
+        if (rank !== null) return await findBest(tx, filter, rank, slice);
+        const byLength = lengthOrder(query);
+        if (byLength !== null) return await findByLength(tx, filter, slice, byLength);
+        return await findByTime(tx, filter, slice, timeOrder(query));
       });
     } catch (error) {
       if ((error as { code?: unknown } | null)?.code !== CANCELED) throw error;
@@ -146,20 +158,27 @@ function filterOf(accountId: string, query: ListRecordingsQuery, words: SearchQu
 }
 
 /**
- * Up to 10,000 matches are all read, so that the total is exact. Of more, the newest are searched in the order of the
- * list, where frequent words soon match; only when that fails are all matches sorted.
+ * Up to 10,000 matches are all read, so that the total is exact. Of more, the first recordings are searched in the order
+ * of the list, where frequent words soon match; only when that fails are all matches sorted.
  */
-async function findNewest(tx: Tx, filter: DocumentFilter, slice: Slice): Promise<Matches> {
+async function findByTime(tx: Tx, filter: DocumentFilter, slice: Slice, order: TimeOrder): Promise<Matches> {
   const { limit, offset } = slice;
-  const few = await selectMatches(tx, matchesStatement(filter, slice, MAX_COUNTED + 1));
+  const few = await selectMatches(tx, matchesStatement(filter, slice, MAX_COUNTED + 1, order));
   if (few.total <= MAX_COUNTED) return { ...few, hasMore: few.total > offset + limit };
   const oneMore = { limit: limit + 1, offset };
   if (offset + limit <= MAX_WALKED) {
-    const { items } = await selectMatches(tx, newestStatement(filter, oneMore));
+    const { items } = await selectMatches(tx, walkStatement(filter, oneMore, order));
     if (items.length > limit) return { items: items.slice(0, limit), total: few.total, hasMore: true };
   }
-  const { items, total } = await selectMatches(tx, matchesStatement(filter, slice, null));
+  const { items, total } = await selectMatches(tx, matchesStatement(filter, slice, null, order));
   return { items, total, hasMore: total > offset + limit };
+}
+
+/** @throws InvalidRequestError when there are more than 10,000 */
+async function findByLength(tx: Tx, filter: DocumentFilter, slice: Slice, order: LengthOrder): Promise<Matches> {
+  const { items, total } = await selectMatches(tx, matchesStatement(filter, slice, MAX_COUNTED + 1, order));
+  if (total > MAX_COUNTED) throw tooManyForLength(order);
+  return { items, total, hasMore: total > slice.offset + slice.limit };
 }
 
 async function findBest(tx: Tx, filter: DocumentFilter, rank: string, slice: Slice): Promise<Matches> {
