@@ -25,7 +25,7 @@ import { checkTitle, MAX_TITLE_LENGTH } from './upload/upload-fields.js';
 
 const TAG = 'tag.';
 
-export const RECORDING_ORDERS = ['newest', 'oldest', 'longest', 'shortest', 'rank'] as const;
+const RECORDING_ORDERS = ['newest', 'oldest', 'longest', 'shortest', 'rank'] as const;
 export type RecordingOrder = (typeof RECORDING_ORDERS)[number];
 export type TimeOrder = 'newest' | 'oldest';
 /** Of recordings that are as long, the newest is first in `longest`, and last in `shortest`. */
