@@ -1,10 +1,11 @@
 import type { VoiceNotes } from 'vnotes';
+import { t, type Text } from '../../language/texts';
 
 export type RequestErrors = Awaited<ReturnType<VoiceNotes['account']['errors']>>;
 export type RequestError = RequestErrors['errors'][number];
 
 /** What to do about a kind of refusal, by its type. */
-const ADVICE: Record<string, string> = {
+const ADVICE: Record<string, Text> = {
   AuthenticationError: 'The credentials were missing, wrong, expired or revoked. If they are lost, create a new key.',
   PermissionError: 'The key does not have the scope named in the message. Create one that has it on the Keys page.',
   AccountSuspendedError: 'The account is suspended. Only the operator of the service can change that.',
@@ -30,14 +31,14 @@ const ADVICE: Record<string, string> = {
 export function errorAdvice({ type, code, field, operation }: RequestError): string {
   if (type === 'ValidationError') {
     return field === null
-      ? 'The request breaks the rule named in the message. /docs lists the rules of each operation.'
-      : `Correct “${field}” as the message says. /docs lists the rules of each field.`;
+      ? t('The request breaks the rule named in the message. /docs lists the rules of each operation.')
+      : t('Correct “{field}” as the message says. /docs lists the rules of each field.', { field });
   }
-  if (type === 'NotFoundError') return notFoundAdvice(code, operation);
-  return ADVICE[type] ?? 'The message says what went wrong. The operator of the service can look up a request ID.';
+  if (type === 'NotFoundError') return t(notFoundAdvice(code, operation));
+  return t(ADVICE[type] ?? 'The message says what went wrong. The operator of the service can look up a request ID.');
 }
 
-function notFoundAdvice(code: RequestError['code'], operation: string): string {
+function notFoundAdvice(code: RequestError['code'], operation: string): Text {
   if (code === 'TRANSCRIPTION_NOT_READY') {
     return 'The transcript was requested too early. Wait for the event recording.transcribed instead of polling.';
   }

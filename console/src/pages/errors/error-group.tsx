@@ -3,6 +3,7 @@ import { CopyButton } from '../../components/copy-button';
 import { ExpandableRow } from '../../components/expandable-row/expandable-row';
 import { Icon } from '../../components/icon';
 import { formatAge, formatDate } from '../../format/date';
+import { rich, t } from '../../language/texts';
 import { errorAdvice, type RequestError } from './error-advice';
 
 /** Refusals of one kind: a line, which opens to what to do and the ids of the last requests. */
@@ -14,7 +15,9 @@ export function ErrorGroup({ group }: { group: RequestError }) {
         <>
           <Badge tone={group.status >= 500 ? 'bad' : 'warn'}>{group.status}</Badge>
           <code class="error-operation">{group.operation}</code>
-          <span class="error-count numbers">{timesOf(group.count)}</span>
+          <span class="error-count numbers">
+            {t('{count, plural, one {once} other {# times}}', { count: group.count })}
+          </span>
           <time class="error-time muted small" dateTime={`${group.last_at}Z`} title={formatDate(group.last_at)}>
             {formatAge(group.last_at)}
           </time>
@@ -37,29 +40,27 @@ function Detail({ group }: { group: RequestError }) {
         <span>{errorAdvice(group)}</span>
       </p>
       <dl class="facts">
-        <dt>Type</dt>
-        <dd>
-          <code>{group.type}</code>, code <code>{group.code}</code>
-        </dd>
+        <dt>{t('Type')}</dt>
+        <dd>{rich('{type}, code {code}', { type: <code>{group.type}</code>, code: <code>{group.code}</code> })}</dd>
         {group.field !== null && (
           <>
-            <dt>Field</dt>
+            <dt>{t('Field')}</dt>
             <dd>
               <code dir="auto">{group.field}</code>
             </dd>
           </>
         )}
-        <dt>First seen</dt>
+        <dt>{t('First seen')}</dt>
         <dd>{formatDate(group.first_at)}</dd>
-        <dt>Last seen</dt>
+        <dt>{t('Last seen')}</dt>
         <dd>{formatDate(group.last_at)}</dd>
-        <dt>Request IDs</dt>
+        <dt>{t('Request IDs')}</dt>
         <dd>
           <ul class="request-ids">
             {group.request_ids.map((requestId) => (
               <li key={requestId}>
                 <code>{requestId}</code>
-                <CopyButton text={requestId} label={`Copy request ID ${requestId}`} iconOnly />
+                <CopyButton text={requestId} label={t('Copy request ID {id}', { id: requestId })} iconOnly />
               </li>
             ))}
           </ul>
@@ -67,8 +68,4 @@ function Detail({ group }: { group: RequestError }) {
       </dl>
     </>
   );
-}
-
-function timesOf(count: number): string {
-  return count === 1 ? 'once' : `${count.toLocaleString('en')} times`;
 }

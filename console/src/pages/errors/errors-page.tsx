@@ -6,6 +6,7 @@ import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
 import { Segments } from '../../forms/segments';
 import { type Async, useAsync } from '../../hooks/use-async';
+import { t, type Text } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import type { RequestErrors } from './error-advice';
@@ -16,7 +17,7 @@ const MOST = 200;
 const PERIODS = [
   { value: '1', label: 'Today' },
   { value: '7', label: '7 days' },
-] as const;
+] as const satisfies readonly { value: string; label: Text }[];
 
 type Period = (typeof PERIODS)[number]['value'];
 
@@ -30,19 +31,19 @@ export default function ErrorsPage() {
   return (
     <div class="stack">
       <PageHeader
-        title="Errors"
-        hint="Rejected and failed requests of this account, grouped by kind. The most recent come first."
+        title={t('Errors')}
+        hint={t('Rejected and failed requests of this account, grouped by kind. The most recent come first.')}
         actions={
           <>
             <Segments
-              label="Period (UTC)"
-              options={PERIODS}
+              label={t('Period (UTC)')}
+              options={PERIODS.map(({ value, label }) => ({ value, label: t(label) }))}
               value={days.value}
               onChange={(next) => (days.value = next)}
             />
             <button type="button" class="button" disabled={errors.loading} onClick={errors.reload}>
               <Icon name="retry" />
-              Refresh
+              {t('Refresh')}
             </button>
           </>
         }
@@ -54,14 +55,16 @@ export default function ErrorsPage() {
 
 function Groups({ errors }: { errors: Async<RequestErrors> }) {
   if (errors.error) return <Failed error={errors.error} onRetry={errors.reload} />;
-  if (!errors.value) return <Loading label="Loading errors…" />;
+  if (!errors.value) return <Loading label={t('Loading errors…')} />;
   const groups = errors.value.errors;
   if (groups.length === 0) {
     return (
       <Empty
         icon="check"
-        title="No errors"
-        hint="Requests that the service refuses appear here about a second later. Those without valid credentials belong to no account, and are not here."
+        title={t('No errors')}
+        hint={t(
+          'Requests that the service refuses appear here about a second later. Those without valid credentials belong to no account, and are not here.',
+        )}
       />
     );
   }

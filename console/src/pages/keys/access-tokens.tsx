@@ -7,6 +7,7 @@ import { fieldError, formError } from '../../forms/field-errors';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { api } from '../../session/api';
 
 /** Voids the tokens with which the apps of end users upload: those of one, or all. */
@@ -18,22 +19,23 @@ export function AccessTokens() {
     event.preventDefault();
     void run(async () => {
       await api().accessTokens.void({ identity: identity.value });
-      toast('The tokens of this end user are now void.');
+      toast(t('The tokens of this end user are now void.'));
       identity.value = '';
     });
   };
   return (
     <section class="card" aria-labelledby="tokens-title">
       <header class="card-header">
-        <h2 id="tokens-title">Access tokens</h2>
+        <h2 id="tokens-title">{t('Access tokens')}</h2>
       </header>
       <div class="card-body form">
         <p class="muted">
-          Your server issues short-lived tokens that the apps of your end users upload with. Void them to reject all
-          tokens issued so far. Tokens issued afterwards work.
+          {t(
+            'Your server issues short-lived tokens that the apps of your end users upload with. Void them to reject all tokens issued so far. Tokens issued afterwards work.',
+          )}
         </p>
         <form class="inline-form" onSubmit={voidOne}>
-          <Field label="End user" error={fieldError(error.value, 'identity')}>
+          <Field label={t('End user')} error={fieldError(error.value, 'identity')}>
             <input
               required
               maxLength={255}
@@ -45,10 +47,10 @@ export function AccessTokens() {
             />
           </Field>
           <button type="submit" class="button" disabled={busy.value}>
-            Void tokens
+            {t('Void tokens')}
           </button>
           <button type="button" class="button is-danger" onClick={() => (confirmingAll.value = true)}>
-            Void all tokens…
+            {t('Void all tokens…')}
           </button>
         </form>
         <FormError error={formError(error.value, ['identity'])} />
@@ -63,16 +65,18 @@ function VoidAll({ open, onClose }: { open: boolean; onClose: () => void }) {
   const voidAll = () =>
     void run(async () => {
       await api().accessTokens.void();
-      toast('All access tokens are now void.');
+      toast(t('All access tokens are now void.'));
       onClose();
     });
   return (
-    <Dialog open={open} title="Void all access tokens?" onClose={onClose}>
-      <p>Apps that upload with a token are rejected until your server issues a new one. API keys are not affected.</p>
+    <Dialog open={open} title={t('Void all access tokens?')} onClose={onClose}>
+      <p>
+        {t('Apps that upload with a token are rejected until your server issues a new one. API keys are not affected.')}
+      </p>
       <FormError error={error.value} />
       <FormActions
-        label="Void all tokens"
-        busyLabel="Voiding…"
+        label={t('Void all tokens')}
+        busyLabel={t('Voiding…')}
         isBusy={busy.value}
         isDanger
         onCancel={onClose}

@@ -7,6 +7,7 @@ import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
+import { t } from '../../language/texts';
 import { api } from '../../session/api';
 import { currentKey, isTestKey } from '../../session/session';
 import { type Expiry, ExpiryField, expiryDate } from './expiry-field';
@@ -55,8 +56,8 @@ export function CreateKeyForm({ own, onClose, onCreated }: Props) {
       <ExpiryField expiry={expiry} hint={expiryHint(own)} error={fieldError(error.value, 'expires_at')} />
       <FormError error={formError(error.value, FIELDS)} />
       <FormActions
-        label="Create key"
-        busyLabel="Creating…"
+        label={t('Create key')}
+        busyLabel={t('Creating…')}
         isBusy={busy.value}
         isDisabled={scopes.value.length === 0}
         onCancel={onClose}
@@ -69,8 +70,8 @@ function Texts({ name, description, error }: { name: Signal<string>; description
   return (
     <>
       <Field
-        label="Name"
-        hint="What will use it, such as “backend” or “Ada’s laptop”."
+        label={t('Name')}
+        hint={t('What will use it, such as “backend” or “Ada’s laptop”.')}
         error={fieldError(error, 'name')}
       >
         <input
@@ -81,7 +82,7 @@ function Texts({ name, description, error }: { name: Signal<string>; description
           onInput={(event) => (name.value = event.currentTarget.value)}
         />
       </Field>
-      <Field label="Description (optional)" error={fieldError(error, 'description')}>
+      <Field label={t('Description (optional)')} error={fieldError(error, 'description')}>
         <input
           maxLength={500}
           autocomplete="off"
@@ -104,8 +105,8 @@ function ModeChoice({ mode }: { mode: Signal<Mode> }) {
         onChange={(event) => (mode.value = event.currentTarget.checked ? 'test' : 'live')}
       />
       <span>
-        Test key
-        <span class="choice-hint">For the tests of a program. It sees none of your recordings.</span>
+        {t('Test key')}
+        <span class="choice-hint">{t('For the tests of a program. It sees none of your recordings.')}</span>
       </span>
     </label>
   );
@@ -126,9 +127,9 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
   const all = SCOPES.map(({ scope }) => scope).filter(held);
   return (
     <fieldset class="choices">
-      <legend>Scopes</legend>
+      <legend>{t('Scopes')}</legend>
       <button type="button" class="button is-quiet choices-all" onClick={() => (scopes.value = all)}>
-        Select all
+        {t('Select all')}
       </button>
       {SCOPES.map(({ scope, meaning }) => (
         <label key={scope} class="choice">
@@ -140,12 +141,12 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
           />
           <span>
             <code>{scope}</code>
-            <span class="choice-hint">{held(scope) ? meaning : 'Your own key does not have this scope.'}</span>
+            <span class="choice-hint">{held(scope) ? t(meaning) : t('Your own key does not have this scope.')}</span>
           </span>
         </label>
       ))}
       <p class={error ? 'error' : 'choice-hint'}>
-        {error ?? 'Select only what is needed. A leaked key can do all of it.'}
+        {error ?? t('Select only what is needed. A leaked key can do all of it.')}
       </p>
     </fieldset>
   );
@@ -153,5 +154,5 @@ function ScopeChoice({ scopes, own, error }: ScopeChoiceProps) {
 
 function expiryHint(own: ApiKey | undefined): string | undefined {
   if (!own?.expires_at) return undefined;
-  return `No later than your own key, which expires on ${formatDate(own.expires_at)}.`;
+  return t('No later than your own key, which expires on {date}.', { date: formatDate(own.expires_at) });
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ApiKey } from 'vnotes';
 
 import { Dialog } from '../../components/dialog';
+import { t } from '../../language/texts';
 import { type ShownSecret, ShownOnce } from '../../secrets/shown-once';
 import { CreateKeyForm } from './create-key-form';
 
@@ -18,23 +19,26 @@ export function CreateKey({ own, open, onClose, onCreated }: Props) {
   if (shown.value) {
     return (
       <ShownOnce
-        title="Key created"
-        hint={`“${shown.value.name}” has two parts. Send both with every request, as X-Service-API-Key and X-Service-API-Secret.`}
+        title={t('Key created')}
+        hint={t(
+          '“{name}” has two parts. Send both with every request, as X-Service-API-Key and X-Service-API-Secret.',
+          { name: shown.value.name },
+        )}
         secrets={shown.value.secrets}
         onDone={() => (shown.value = null)}
       />
     );
   }
   return (
-    <Dialog open={open} title="New API key" wide onClose={onClose}>
+    <Dialog open={open} title={t('New API key')} wide onClose={onClose}>
       {open && (
         <CreateKeyForm
           own={own}
           onClose={onClose}
           onCreated={({ name, api_key, api_secret }) => {
             const secrets = [
-              { label: 'API key', value: api_key },
-              { label: 'API secret', value: api_secret },
+              { label: t('API key'), value: api_key },
+              { label: t('API secret'), value: api_secret },
             ];
             shown.value = { name, secrets };
             onClose();

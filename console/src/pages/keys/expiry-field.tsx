@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 
 import { Field } from '../../components/field';
+import { t, type Text } from '../../language/texts';
 
 export interface Expiry {
   /** Days from now, `never`, or `day` for the one that was picked. */
@@ -16,7 +17,7 @@ const CHOICES = [
   ['365', 'In 1 year'],
   ['never', 'Never'],
   ['day', 'On a date…'],
-] as const;
+] as const satisfies readonly (readonly [string, Text])[];
 
 interface Props {
   expiry: Signal<Expiry>;
@@ -29,17 +30,17 @@ export function ExpiryField({ expiry, hint, error }: Props) {
   const { choice, day } = expiry.value;
   return (
     <div class="form-pair">
-      <Field label="Expires" hint={hint} error={choice === 'day' ? undefined : error}>
+      <Field label={t('Expires')} hint={hint} error={choice === 'day' ? undefined : error}>
         <select value={choice} onChange={(event) => change({ choice: event.currentTarget.value })}>
           {CHOICES.map(([value, label]) => (
             <option key={value} value={value}>
-              {label}
+              {t(label)}
             </option>
           ))}
         </select>
       </Field>
       {choice === 'day' && (
-        <Field label="Date" error={error}>
+        <Field label={t('Date')} error={error}>
           <input
             type="date"
             required

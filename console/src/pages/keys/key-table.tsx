@@ -2,6 +2,7 @@ import type { ApiKey } from 'vnotes';
 
 import { Badge } from '../../components/badge';
 import { formatAge, formatDate } from '../../format/date';
+import { t } from '../../language/texts';
 import { may } from '../../session/permissions';
 import { isTestKey } from '../../session/session';
 import { SCOPES } from './scopes';
@@ -26,13 +27,13 @@ export function KeyTable({ keys, own, onOpen, onRevoke }: Props) {
     <table class="table key-table">
       <thead>
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Scopes</th>
-          <th scope="col">Last used</th>
-          <th scope="col">Created</th>
-          <th scope="col">Expires</th>
+          <th scope="col">{t('Name')}</th>
+          <th scope="col">{t('Scopes')}</th>
+          <th scope="col">{t('Last used')}</th>
+          <th scope="col">{t('Created')}</th>
+          <th scope="col">{t('Expires')}</th>
           <th scope="col">
-            <span class="visually-hidden">Actions</span>
+            <span class="visually-hidden">{t('Actions')}</span>
           </th>
         </tr>
       </thead>
@@ -57,33 +58,42 @@ function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
   return (
     <tr>
       <th scope="row" class="key-name">
-        <button type="button" class="key-open" dir="auto" title="Show the details" onClick={() => onOpen(apiKey)}>
+        <button type="button" class="key-open" dir="auto" title={t('Show the details')} onClick={() => onOpen(apiKey)}>
           {name}
         </button>
         <span class="key-facts">
           <code class="muted">{key_prefix}…</code>
-          <Badge tone={STATUS[status].tone}>{STATUS[status].label}</Badge>
-          {isTestKey(key_prefix) && <Badge>Test</Badge>}
-          {isOwn && <Badge tone="accent">This session</Badge>}
+          <Badge tone={STATUS[status].tone}>{t(STATUS[status].label)}</Badge>
+          {isTestKey(key_prefix) && <Badge>{t('Test')}</Badge>}
+          {isOwn && <Badge tone="accent">{t('This session')}</Badge>}
         </span>
       </th>
-      <td data-label="Scopes">
+      <td data-label={t('Scopes')}>
         <Scopes scopes={scopes} />
       </td>
-      <td data-label="Last used">
-        <span class="key-when">{last_used_at === null ? 'Never' : formatAge(last_used_at)}</span>{' '}
-        {usage_count > 0 && <span class="muted small key-when">{usageOf(usage_count)}</span>}
+      <td data-label={t('Last used')}>
+        <span class="key-when">{last_used_at === null ? t('Never') : formatAge(last_used_at)}</span>{' '}
+        {usage_count > 0 && (
+          <span class="muted small key-when">
+            {t('{count, plural, one {# request} other {# requests}}', { count: usage_count })}
+          </span>
+        )}
       </td>
-      <td class="key-when" data-label="Created" title={formatDate(created_at)}>
+      <td class="key-when" data-label={t('Created')} title={formatDate(created_at)}>
         {formatAge(created_at)}
       </td>
-      <td class="key-when" data-label="Expires">
-        {expires_at === null ? 'Never' : formatDate(expires_at)}
+      <td class="key-when" data-label={t('Expires')}>
+        {expires_at === null ? t('Never') : formatDate(expires_at)}
       </td>
       <td class="key-actions">
         {status !== 'revoked' && may('account:write') && (
-          <button type="button" class="button is-danger" aria-label={`Revoke ${name}`} onClick={() => onRevoke(apiKey)}>
-            Revoke
+          <button
+            type="button"
+            class="button is-danger"
+            aria-label={t('Revoke {name}', { name })}
+            onClick={() => onRevoke(apiKey)}
+          >
+            {t('Revoke')}
           </button>
         )}
       </td>
@@ -92,7 +102,7 @@ function KeyRow({ apiKey, isOwn, onOpen, onRevoke }: RowProps) {
 }
 
 function Scopes({ scopes }: Pick<ApiKey, 'scopes'>) {
-  if (scopes.length === SCOPES.length) return <>All scopes</>;
+  if (scopes.length === SCOPES.length) return <>{t('All scopes')}</>;
   return (
     <span class="key-scopes">
       {scopes.map((scope) => (
@@ -100,8 +110,4 @@ function Scopes({ scopes }: Pick<ApiKey, 'scopes'>) {
       ))}
     </span>
   );
-}
-
-function usageOf(count: number): string {
-  return count === 1 ? '1 request' : `${count.toLocaleString('en')} requests`;
 }

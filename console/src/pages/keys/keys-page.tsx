@@ -8,6 +8,7 @@ import { Loading } from '../../components/loading';
 import { Permitted } from '../../components/permitted';
 import { Pager } from '../../components/pager/pager';
 import { type Async, useAsync } from '../../hooks/use-async';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import { may } from '../../session/permissions';
@@ -41,20 +42,20 @@ export default function KeysPage() {
   return (
     <div class="stack">
       <PageHeader
-        title="Keys"
-        hint="API keys let your programs use the API. A key can do only what its scopes allow."
+        title={t('Keys')}
+        hint={t('API keys let your programs use the API. A key can do only what its scopes allow.')}
         actions={
           <Permitted scope="account:write" action="create or revoke keys">
             <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
               <Icon name="plus" />
-              New key
+              {t('New key')}
             </button>
           </Permitted>
         }
       />
       <section class="card" aria-labelledby="keys-title">
         <header class="card-header">
-          <h2 id="keys-title">API keys</h2>
+          <h2 id="keys-title">{t('API keys')}</h2>
           <StatusFilter shown={shown.value} onChange={filter} />
         </header>
         <KeyList keys={keys} own={own} page={page} onRevoke={(key) => (revoking.value = key)} />
@@ -82,9 +83,9 @@ interface KeyListProps {
 function KeyList({ keys, own, page, onRevoke }: KeyListProps) {
   const opened = useSignal<ApiKey | null>(null);
   if (keys.error) return <Failed error={keys.error} onRetry={keys.reload} />;
-  if (!keys.value) return <Loading label="Loading keys…" />;
+  if (!keys.value) return <Loading label={t('Loading keys…')} />;
   const { api_keys, total } = keys.value;
-  if (total === 0) return <Empty icon="key" title="No matching keys" hint="No key has this status." />;
+  if (total === 0) return <Empty icon="key" title={t('No matching keys')} hint={t('No key has this status.')} />;
   return (
     <>
       <KeyTable keys={api_keys} own={own} onOpen={(key) => (opened.value = key)} onRevoke={onRevoke} />
@@ -102,15 +103,15 @@ function StatusFilter({ shown, onChange }: { shown: Shown; onChange: (shown: Sho
   return (
     <select
       class="input key-filter"
-      aria-label="Status of the keys"
+      aria-label={t('Status of the keys')}
       value={shown}
       onChange={(event) => onChange(event.currentTarget.value as Shown)}
     >
-      <option value="">Active and expired</option>
-      <option value="active">Active</option>
-      <option value="expired">Expired</option>
-      <option value="revoked">Revoked</option>
-      <option value="test">Test keys</option>
+      <option value="">{t('Active and expired')}</option>
+      <option value="active">{t('Active')}</option>
+      <option value="expired">{t('Expired')}</option>
+      <option value="revoked">{t('Revoked')}</option>
+      <option value="test">{t('Test keys')}</option>
     </select>
   );
 }

@@ -7,6 +7,7 @@ import { toast } from '../../components/toast';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { api } from '../../session/api';
 import { signOut } from '../../session/session';
 import '../../forms/choices.css';
@@ -21,7 +22,7 @@ interface Props {
 
 export function RevokeKey({ apiKey, own, onClose, onRevoked }: Props) {
   return (
-    <Dialog open={apiKey !== null} title="Revoke this key?" onClose={onClose}>
+    <Dialog open={apiKey !== null} title={t('Revoke this key?')} onClose={onClose}>
       {apiKey && <Confirmation apiKey={apiKey} isOwn={apiKey.id === own?.id} onClose={onClose} onRevoked={onRevoked} />}
     </Dialog>
   );
@@ -42,7 +43,7 @@ function Confirmation({ apiKey, isOwn, onClose, onRevoked }: ConfirmationProps) 
       await api().keys.revoke(apiKey.id, { descendants: descendants.value });
       onClose();
       if (isOwn) return signOut();
-      toast('Key revoked.');
+      toast(t('Key revoked.'));
       onRevoked();
     });
   return (
@@ -50,13 +51,13 @@ function Confirmation({ apiKey, isOwn, onClose, onRevoked }: ConfirmationProps) 
       <p>
         <strong dir="auto">{apiKey.name}</strong> <code class="muted">{apiKey.key_prefix}…</code>
       </p>
-      <p>Requests with this key are rejected from now on. This cannot be undone.</p>
+      <p>{t('Requests with this key are rejected from now on. This cannot be undone.')}</p>
       {isOwn && <OwnKeyWarning />}
       <DescendantsChoice descendants={descendants} />
       <FormError error={error.value} />
       <FormActions
-        label={isOwn ? 'Revoke and sign out' : 'Revoke key'}
-        busyLabel="Revoking…"
+        label={isOwn ? t('Revoke and sign out') : t('Revoke key')}
+        busyLabel={t('Revoking…')}
         isBusy={busy.value}
         isDanger
 
@@ -71,7 +72,9 @@ function OwnKeyWarning() {
   return (
     <p class="notice is-warn">
       <Icon name="alert" />
-      <span>You are signed in with this key. Revoking it signs you out. You need another key to sign in again.</span>
+      <span>
+        {t('You are signed in with this key. Revoking it signs you out. You need another key to sign in again.')}
+      </span>
     </p>
   );
 }
@@ -85,9 +88,11 @@ function DescendantsChoice({ descendants }: { descendants: Signal<boolean> }) {
         onChange={(event) => (descendants.value = event.currentTarget.checked)}
       />
       <span>
-        Also revoke the keys that it created
+        {t('Also revoke the keys that it created')}
         <span class="choice-hint">
-          Including keys that those created. Choose this if the key has leaked: someone may have created others with it.
+          {t(
+            'Including keys that those created. Choose this if the key has leaked: someone may have created others with it.',
+          )}
         </span>
       </span>
     </label>

@@ -1,7 +1,8 @@
 import type { Scope } from 'vnotes';
+import { type Text } from '../../language/texts';
 
 /** What each scope allows. */
-export const SCOPES: readonly { scope: Scope; meaning: string }[] = [
+export const SCOPES: readonly { scope: Scope; meaning: Text }[] = [
   { scope: 'recordings:read', meaning: 'List, search and play recordings, and read their transcripts and events.' },
   {
     scope: 'recordings:write',

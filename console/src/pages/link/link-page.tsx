@@ -11,6 +11,7 @@ import { NewPassword } from '../../forms/new-password';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { rich, t } from '../../language/texts';
 import { switchTo } from '../../layout/account-choice';
 import { usePageTitle } from '../../layout/use-page-title';
 import { ask } from '../../session/ask';
@@ -39,7 +40,7 @@ function finish(begun: Session): void {
 }
 
 function SignInLinkForm({ token }: PersonLink) {
-  usePageTitle('Sign in');
+  usePageTitle(t('Sign in'));
   const begun = useSignal<Session | null>(null);
   const { busy, error, run } = useSubmit();
   const isUsed = error.value instanceof ApiError && error.value.status === 401;
@@ -54,26 +55,28 @@ function SignInLinkForm({ token }: PersonLink) {
   return (
     <>
       <div class="sign-in-words">
-        <h1>Sign in with this link</h1>
-        <p class="muted">It works once.{client.value && ' You are signed out first.'}</p>
+        <h1>{t('Sign in with this link')}</h1>
+        <p class="muted">{client.value ? t('It works once. You are signed out first.') : t('It works once.')}</p>
       </div>
       {isUsed ? (
         <p class="notice is-bad" role="alert">
           <Icon name="alert" />
           <span>
-            <strong>This link was used or has expired.</strong> Ask an administrator of your account for another one.
+            {rich('<b>This link was used or has expired.</b> Ask an administrator of your account for another one.', {
+              b: (words) => <strong>{words}</strong>,
+            })}
           </span>
         </p>
       ) : (
         <>
           <FormError error={error.value} />
           <button type="button" class="button is-primary" disabled={busy.value} onClick={signIn}>
-            {busy.value ? 'Signing in…' : 'Sign in'}
+            {busy.value ? t('Signing in…') : t('Sign in')}
           </button>
         </>
       )}
       <button type="button" class="button is-quiet" onClick={close}>
-        Cancel
+        {t('Cancel')}
       </button>
     </>
   );
@@ -89,9 +92,9 @@ function PasswordForm({ begun }: { begun: Session }) {
   return (
     <form class="form" onSubmit={submit}>
       <div class="sign-in-words">
-        <h1>Set a password</h1>
+        <h1>{t('Set a password')}</h1>
         <p class="muted" dir="auto">
-          For {begun.person.email}. You sign in with it from now on.
+          {t('For {email}. You sign in with it from now on.', { email: begun.person.email })}
         </p>
       </div>
       <FormError error={formError(error.value, ['password'])} />
@@ -110,43 +113,43 @@ function PasswordForm({ begun }: { begun: Session }) {
         onInput={(text) => (password.value = text)}
       />
       <button type="submit" class="button is-primary" disabled={busy.value}>
-        {busy.value ? 'Saving…' : 'Set password'}
+        {busy.value ? t('Saving…') : t('Set password')}
       </button>
       <button type="button" class="button is-quiet" onClick={() => finish(begun)}>
-        Not now
+        {t('Not now')}
       </button>
     </form>
   );
 }
 
 function InvitationForm({ token }: PersonLink) {
-  usePageTitle('Invitation');
+  usePageTitle(t('Invitation'));
   const opened = useAsync(() => ask<OpenedInvitation>('POST', 'invitations/open', { link: token }), [token]);
   const asOther = useSignal(false);
   if (opened.error) {
     return (
       <>
-        <h1>This invitation cannot be used</h1>
+        <h1>{t('This invitation cannot be used')}</h1>
         {opened.error instanceof ApiError && opened.error.status === 404 ? (
-          <p>It was accepted or withdrawn, or has expired. Ask for another one.</p>
+          <p>{t('It was accepted or withdrawn, or has expired. Ask for another one.')}</p>
         ) : (
           <Failed error={opened.error} onRetry={opened.reload} />
         )}
         <button type="button" class="button is-quiet" onClick={close}>
-          Close
+          {t('Close')}
         </button>
       </>
     );
   }
-  if (!opened.value) return <Loading label="Opening the invitation…" />;
+  if (!opened.value) return <Loading label={t('Opening the invitation…')} />;
   const { account_name, role, expires_at } = opened.value;
   const isKnown = session.value !== null && !asOther.value;
   return (
     <>
       <div class="sign-in-words">
-        <h1 dir="auto">Join {account_name}</h1>
+        <h1 dir="auto">{t('Join {account}', { account: account_name })}</h1>
         <p class="muted">
-          You are invited as {role}, until {formatDate(expires_at)}.
+          {t('You are invited as {role}, until {date}.', { role: t(role), date: formatDate(expires_at) })}
         </p>
       </div>
       {isKnown ? (
@@ -170,10 +173,10 @@ function JoinForm({ token, onOther }: { token: string; onOther: () => void }) {
     <>
       <FormError error={error.value} />
       <button type="button" class="button is-primary" disabled={busy.value} onClick={join}>
-        Join as {session.value?.person.name}
+        {t('Join as {name}', { name: session.value?.person.name ?? '' })}
       </button>
       <button type="button" class="button is-quiet" onClick={onOther}>
-        Join as somebody else
+        {t('Join as somebody else')}
       </button>
     </>
   );
@@ -193,10 +196,10 @@ function AcceptForm({ token, email }: { token: string; email: string }) {
   return (
     <form class="form" onSubmit={submit}>
       <FormError error={formError(error.value, ['name', 'password'])} />
-      <Field label="E-mail address">
+      <Field label={t('E-mail address')}>
         <input type="email" autocomplete="username" readOnly value={email} />
       </Field>
-      <Field label="Your name" error={fieldError(error.value, 'name')}>
+      <Field label={t('Your name')} error={fieldError(error.value, 'name')}>
         <input
           required
           maxLength={100}
@@ -214,13 +217,13 @@ function AcceptForm({ token, email }: { token: string; email: string }) {
         />
       )}
       <button type="submit" class="button is-primary" disabled={busy.value}>
-        {busy.value ? 'Joining…' : 'Join'}
+        {busy.value ? t('Joining…') : t('Join')}
       </button>
       <p class="muted small">
-        You sign in to another account here already? Close this page, sign in, and open the link again.
+        {t('You sign in to another account here already? Close this page, sign in, and open the link again.')}
       </p>
       <button type="button" class="button is-quiet" onClick={close}>
-        Cancel
+        {t('Cancel')}
       </button>
     </form>
   );

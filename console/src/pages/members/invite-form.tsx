@@ -6,6 +6,7 @@ import { fieldError, formError } from '../../forms/field-errors';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { ask } from '../../session/ask';
 import { mayGive, ROLES, type Role } from './roles';
 
@@ -27,7 +28,7 @@ export function InviteForm({ onClose, onCreated }: Props) {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <Field label="E-mail address" error={fieldError(error.value, 'email')}>
+      <Field label={t('E-mail address')} error={fieldError(error.value, 'email')}>
         <input
           type="email"
           required
@@ -37,20 +38,20 @@ export function InviteForm({ onClose, onCreated }: Props) {
         />
       </Field>
       <Field
-        label="Role"
-        hint={ROLES.find((one) => one.role === role.value)?.meaning}
+        label={t('Role')}
+        hint={ROLES.filter((one) => one.role === role.value).map(({ meaning }) => t(meaning))}
         error={fieldError(error.value, 'role')}
       >
         <select value={role.value} onChange={(event) => (role.value = event.currentTarget.value as Role)}>
           {ROLES.filter((one) => mayGive(one.role)).map((one) => (
             <option key={one.role} value={one.role}>
-              {one.role}
+              {t(one.role)}
             </option>
           ))}
         </select>
       </Field>
       <FormError error={formError(error.value, ['email', 'role'])} />
-      <FormActions label="Create invitation" busyLabel="Creating…" isBusy={busy.value} onCancel={onClose} />
+      <FormActions label={t('Create invitation')} busyLabel={t('Creating…')} isBusy={busy.value} onCancel={onClose} />
     </form>
   );
 }

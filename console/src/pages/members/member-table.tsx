@@ -5,11 +5,12 @@ import { toast } from '../../components/toast';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatAge } from '../../format/date';
+import { t } from '../../language/texts';
 import { ask } from '../../session/ask';
 import { may } from '../../session/permissions';
 import { session } from '../../session/session';
 import { useSignInWays } from '../../session/sign-in-ways';
-import { mayGive, ROLES } from './roles';
+import { mayGive, type Role, ROLES } from './roles';
 
 interface Props {
   members: readonly Member[];
@@ -21,11 +22,11 @@ interface Props {
 /** Those who may, change others here; oneself one changes on the page of one's own sign-in. */
 export function MemberTable({ members, onChanged, onRemove, onLink }: Props) {
   const { busy, error, run } = useSubmit();
-  const setRole = (member: Member, role: string) =>
+  const setRole = (member: Member, role: Role) =>
     void run(async () => {
       try {
         await ask('PATCH', `account/members/${member.id}`, { role });
-        toast(`${member.name} is ${role} now.`);
+        toast(t('{name} is {role} now.', { name: member.name, role: t(role) }));
       } finally {
         onChanged();
       }
@@ -52,7 +53,7 @@ export function MemberTable({ members, onChanged, onRemove, onLink }: Props) {
 interface RowProps {
   member: Member;
   isBusy: boolean;
-  onRole: (role: string) => void;
+  onRole: (role: Role) => void;
   onRemove: () => void;
   onLink: () => void;
 }
@@ -66,37 +67,39 @@ function MemberRow({ member, isBusy, onRole, onRemove, onLink }: RowProps) {
     <li>
       <span class="people-name" dir="auto">
         <span>
-          {name} {isOwn && <Badge tone="accent">You</Badge>}
+          {name} {isOwn && <Badge tone="accent">{t('You')}</Badge>}
         </span>
         <span class="muted small">{email}</span>
       </span>
-      <span class="muted small">{last_seen_at === null ? 'Not seen yet' : `Seen ${formatAge(last_seen_at)}`}</span>
+      <span class="muted small">
+        {last_seen_at === null ? t('Not seen yet') : t('Seen {age}', { age: formatAge(last_seen_at) })}
+      </span>
       {mayChange ? (
         <>
           <select
             class="input"
-            aria-label={`Role of ${name}`}
+            aria-label={t('Role of {name}', { name })}
             disabled={isBusy}
             value={role}
-            onChange={(event) => onRole(event.currentTarget.value)}
+            onChange={(event) => onRole(event.currentTarget.value as Role)}
           >
             {ROLES.filter((one) => mayGive(one.role)).map((one) => (
               <option key={one.role} value={one.role}>
-                {one.role}
+                {t(one.role)}
               </option>
             ))}
           </select>
           {ways.includes('link') && (
-            <button type="button" class="button" aria-label={`Sign-in link for ${name}`} onClick={onLink}>
-              Sign-in link
+            <button type="button" class="button" aria-label={t('Sign-in link for {name}', { name })} onClick={onLink}>
+              {t('Sign-in link')}
             </button>
           )}
-          <button type="button" class="button is-danger" aria-label={`Remove ${name}`} onClick={onRemove}>
-            Remove
+          <button type="button" class="button is-danger" aria-label={t('Remove {name}', { name })} onClick={onRemove}>
+            {t('Remove')}
           </button>
         </>
       ) : (
-        <Badge>{role}</Badge>
+        <Badge>{t(role)}</Badge>
       )}
     </li>
   );

@@ -13,6 +13,7 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { rich, t, type Text } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { ShownOnce } from '../../secrets/shown-once';
 import { ask } from '../../session/ask';
@@ -40,32 +41,32 @@ export default function MembersPage() {
   return (
     <div class="stack">
       <PageHeader
-        title="Members"
-        hint="The people of this account, and what each may do."
+        title={t('Members')}
+        hint={t('The people of this account, and what each may do.')}
         actions={
           mayChange ? (
             <button type="button" class="button is-primary" onClick={() => (inviting.value = true)}>
               <Icon name="plus" />
-              Invite
+              {t('Invite')}
             </button>
           ) : (
-            <p class="not-permitted muted small">Administrators and owners who have signed in invite others.</p>
+            <p class="not-permitted muted small">{t('Administrators and owners who have signed in invite others.')}</p>
           )
         }
       />
       <section class="card" aria-labelledby="members-title">
         <header class="card-header">
-          <h2 id="members-title">People</h2>
+          <h2 id="members-title">{t('People')}</h2>
         </header>
         {members.error ? (
           <Failed error={members.error} onRetry={members.reload} />
         ) : !members.value ? (
-          <Loading label="Loading members…" />
+          <Loading label={t('Loading members…')} />
         ) : members.value.total === 0 ? (
           <Empty
             icon="user"
-            title="No members yet"
-            hint="The operator of the service makes a link for the first owner."
+            title={t('No members yet')}
+            hint={t('The operator of the service makes a link for the first owner.')}
           />
         ) : (
           <MemberTable
@@ -91,16 +92,16 @@ export default function MembersPage() {
         mayChange={mayChange}
         onChanged={invitations.reload}
       />
-      <Dialog open={inviting.value} title="Invite somebody" onClose={() => (inviting.value = false)}>
+      <Dialog open={inviting.value} title={t('Invite somebody')} onClose={() => (inviting.value = false)}>
         <InviteForm
           onClose={() => (inviting.value = false)}
           onCreated={({ email, url }) => {
             inviting.value = false;
-            if (url === null) toast(`Invitation sent to ${email}.`);
+            if (url === null) toast(t('Invitation sent to {email}.', { email }));
             else
               shown.value = {
-                title: 'Invitation created',
-                hint: `Send this link to ${email}. Anyone who has it can join once, within 7 days.`,
+                title: t('Invitation created'),
+                hint: t('Send this link to {email}. Anyone who has it can join once, within 7 days.', { email }),
                 url: linkOf(url),
               };
             invitations.reload();
@@ -110,12 +111,12 @@ export default function MembersPage() {
       <Confirm
         member={removing.value}
         title="Remove this member?"
-        words="is signed out of this account at once. API keys that this person has made stay."
+        words="<b>{name}</b> is signed out of this account at once. API keys that this person has made stay."
         label="Remove"
         onClose={() => (removing.value = null)}
         onConfirm={async ({ id }) => {
           await ask('DELETE', `account/members/${id}`);
-          toast('Member removed.');
+          toast(t('Member removed.'));
           members.reload();
           invitations.reload();
         }}
@@ -123,20 +124,25 @@ export default function MembersPage() {
       <Confirm
         member={linking.value}
         title="Create a sign-in link?"
-        words="signs in with it once, within a day, and sets another password. Whoever has the link acts as this person."
+        words="<b>{name}</b> signs in with it once, within a day, and sets another password. Whoever has the link acts as this person."
         label="Create link"
         onClose={() => (linking.value = null)}
         onConfirm={async ({ id, name, email }) => {
           const { url } = await ask<SignInLink>('POST', `account/members/${id}/links`);
-          if (url === null) toast(`Link sent to ${email}.`);
-          else shown.value = { title: 'Link created', hint: `Send this link to ${name} alone.`, url: linkOf(url) };
+          if (url === null) toast(t('Link sent to {email}.', { email }));
+          else
+            shown.value = {
+              title: t('Link created'),
+              hint: t('Send this link to {name} alone.', { name }),
+              url: linkOf(url),
+            };
         }}
       />
       {shown.value && (
         <ShownOnce
           title={shown.value.title}
           hint={shown.value.hint}
-          secrets={[{ label: 'Link', value: shown.value.url }]}
+          secrets={[{ label: t('Link'), value: shown.value.url }]}
           onDone={() => (shown.value = null)}
         />
       )}
@@ -147,10 +153,10 @@ export default function MembersPage() {
 interface ConfirmProps {
   /** Null while the dialog is closed. */
   member: Member | null;
-  title: string;
+  title: Text;
   /** What the member does then, or what happens to the member. */
-  words: string;
-  label: string;
+  words: Text;
+  label: Text;
   onClose: () => void;
   onConfirm: (member: Member) => Promise<void>;
 }
@@ -163,14 +169,12 @@ function Confirm({ member, title, words, label, onClose, onConfirm }: ConfirmPro
       onClose();
     });
   return (
-    <Dialog open={member !== null} title={title} onClose={onClose}>
-      <p>
-        <strong dir="auto">{member?.name}</strong> {words}
-      </p>
+    <Dialog open={member !== null} title={t(title)} onClose={onClose}>
+      <p>{rich(words, { name: member?.name, b: (name) => <strong dir="auto">{name}</strong> })}</p>
       <FormError error={error.value} />
       <FormActions
-        label={label}
-        busyLabel="One moment…"
+        label={t(label)}
+        busyLabel={t('One moment…')}
         isBusy={busy.value}
         isDanger={label === 'Remove'}
         onCancel={onClose}
@@ -192,13 +196,13 @@ function Invitations({ invitations, mayChange, onChanged }: InvitationsProps) {
   const withdraw = ({ id }: Invitation) =>
     void run(async () => {
       await ask('DELETE', `account/invitations/${id}`);
-      toast('Invitation withdrawn.');
+      toast(t('Invitation withdrawn.'));
       onChanged();
     });
   return (
     <section class="card" aria-labelledby="invitations-title">
       <header class="card-header">
-        <h2 id="invitations-title">Open invitations</h2>
+        <h2 id="invitations-title">{t('Open invitations')}</h2>
       </header>
       <FormError error={error.value} />
       <ul class="people">
@@ -208,16 +212,16 @@ function Invitations({ invitations, mayChange, onChanged }: InvitationsProps) {
               {invitation.email}
             </span>
             <span class="muted small">
-              as {invitation.role}, until {formatDate(invitation.expires_at)}
+              {t('as {role}, until {date}', { role: t(invitation.role), date: formatDate(invitation.expires_at) })}
             </span>
             {mayChange && (
               <button
                 type="button"
                 class="button"
-                aria-label={`Withdraw the invitation of ${invitation.email}`}
+                aria-label={t('Withdraw the invitation of {email}', { email: invitation.email })}
                 onClick={() => withdraw(invitation)}
               >
-                Withdraw
+                {t('Withdraw')}
               </button>
             )}
           </li>

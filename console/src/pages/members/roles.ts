@@ -1,11 +1,12 @@
 import type { Member } from 'vnotes';
 
+import { type Text } from '../../language/texts';
 import { session } from '../../session/session';
 
 export type Role = Member['role'];
 
 /** Highest first. */
-export const ROLES: readonly { role: Role; meaning: string }[] = [
+export const ROLES: readonly { role: Role; meaning: Text }[] = [
   { role: 'owner', meaning: 'Everything, and makes others owners' },
   { role: 'admin', meaning: 'Everything, and changes all members but owners' },
   { role: 'editor', meaning: 'Records, corrects, shares and deletes recordings' },

@@ -11,6 +11,7 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatAge, formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { t } from '../../language/texts';
 import { ask } from '../../session/ask';
 import { addPasskey, hasPasskeys, type Passkey } from '../../session/passkeys';
 import './passkeys.css';
@@ -21,12 +22,12 @@ export function Passkeys({ own }: { own: Session }) {
   return (
     <section class="card" aria-labelledby="passkeys-title">
       <header class="card-header">
-        <h2 id="passkeys-title">Passkeys</h2>
+        <h2 id="passkeys-title">{t('Passkeys')}</h2>
       </header>
       {found.error ? (
         <Failed error={found.error} onRetry={found.reload} />
       ) : !found.value ? (
-        <Loading label="Loading passkeys…" />
+        <Loading label={t('Loading passkeys…')} />
       ) : (
         <ul class="people">
           {found.value.passkeys.map((passkey) => (
@@ -36,11 +37,11 @@ export function Passkeys({ own }: { own: Session }) {
       )}
       <div class="card-body">
         {own.began_with === 'link' ? (
-          <p class="muted">You signed in with a link. Sign in with your password to add a passkey.</p>
+          <p class="muted">{t('You signed in with a link. Sign in with your password to add a passkey.')}</p>
         ) : hasPasskeys() ? (
           <AddPasskey onAdded={found.reload} />
         ) : (
-          <p class="muted">This browser keeps no passkeys for this address.</p>
+          <p class="muted">{t('This browser keeps no passkeys for this address.')}</p>
         )}
       </div>
     </section>
@@ -72,7 +73,7 @@ function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () =>
   const remove = () =>
     void run(async () => {
       await ask('DELETE', path);
-      toast('Passkey removed.');
+      toast(t('Passkey removed.'));
       onChanged();
     });
   return (
@@ -82,28 +83,36 @@ function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () =>
           <span class="people-name" dir="auto">
             {passkey.name}
             <span class="muted small" title={formatDate(passkey.created_at)}>
-              {passkey.last_used_at === null ? 'Not used yet' : `Used ${formatAge(passkey.last_used_at)}`}, added{' '}
-              {formatAge(passkey.created_at)}
+              {passkey.last_used_at === null
+                ? t('Not used yet, added {added}', { added: formatAge(passkey.created_at) })
+                : t('Used {used}, added {added}', {
+                    used: formatAge(passkey.last_used_at),
+                    added: formatAge(passkey.created_at),
+                  })}
             </span>
           </span>
           <button
             type="button"
             class="button"
             disabled={busy.value}
-            aria-label={`Rename ${passkey.name}`}
+            aria-label={t('Rename {name}', { name: passkey.name })}
             ref={renameButton}
             onClick={open}
           >
-            Rename
+            {t('Rename')}
           </button>
           <button
             type="button"
             class={isRemoving.value ? 'button is-danger' : 'button'}
             disabled={busy.value}
-            aria-label={`${isRemoving.value ? 'Remove now' : 'Remove'}: ${passkey.name}`}
+            aria-label={
+              isRemoving.value
+                ? t('Remove now: {name}', { name: passkey.name })
+                : t('Remove: {name}', { name: passkey.name })
+            }
             onClick={() => (isRemoving.value ? remove() : (isRemoving.value = true))}
           >
-            {isRemoving.value ? 'Remove now' : 'Remove'}
+            {isRemoving.value ? t('Remove now') : t('Remove')}
           </button>
         </>
       ) : (
@@ -113,16 +122,16 @@ function PasskeyRow({ passkey, onChanged }: { passkey: Passkey; onChanged: () =>
             required
             maxLength={100}
             dir="auto"
-            aria-label={`New name of ${passkey.name}`}
+            aria-label={t('New name of {name}', { name: passkey.name })}
             ref={input}
             value={name.value}
             onInput={(event: InputEvent) => (name.value = (event.currentTarget as HTMLInputElement).value)}
           />
           <button type="submit" class="button is-primary" disabled={busy.value}>
-            Save
+            {t('Save')}
           </button>
           <button type="button" class="button" onClick={close}>
-            Cancel
+            {t('Cancel')}
           </button>
         </form>
       )}
@@ -139,12 +148,12 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
     try {
       if (!(await addPasskey(name.value.trim(), password.value))) return;
       [name.value, password.value, needsPassword.value] = ['', '', false];
-      toast('Passkey added.');
+      toast(t('Passkey added.'));
       onAdded();
     } catch (caught) {
       needsPassword.value ||= fieldError(caught, 'current_password') !== undefined;
       if (!(caught instanceof DOMException && caught.name === 'InvalidStateError')) throw caught;
-      toast('This device has a passkey of yours already.');
+      toast(t('This device has a passkey of yours already.'));
     }
   };
   const submit = (event: Event) => {
@@ -154,8 +163,8 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
   return (
     <form class="form" onSubmit={submit}>
       <Field
-        label="Name of a new passkey"
-        hint="Such as the device on which it is kept. You sign in with it in place of your password."
+        label={t('Name of a new passkey')}
+        hint={t('Such as the device on which it is kept. You sign in with it in place of your password.')}
         error={fieldError(error.value, 'name')}
       >
         <input
@@ -168,7 +177,7 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
         />
       </Field>
       {needsPassword.value && (
-        <Field label="Your password" error={fieldError(error.value, 'current_password')}>
+        <Field label={t('Your password')} error={fieldError(error.value, 'current_password')}>
           <input
             type="password"
             autocomplete="current-password"
@@ -181,7 +190,7 @@ function AddPasskey({ onAdded }: { onAdded: () => void }) {
       <FormError error={formError(error.value, ['name', 'current_password'])} />
       <div class="form-actions">
         <button type="submit" class="button" disabled={busy.value}>
-          {busy.value ? 'Waiting for your device…' : 'Add a passkey'}
+          {busy.value ? t('Waiting for your device…') : t('Add a passkey')}
         </button>
       </div>
     </form>

@@ -12,12 +12,15 @@ import { NewPassword } from '../../forms/new-password';
 import { useSubmit } from '../../forms/use-submit';
 import { formatAge, formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { ask } from '../../session/ask';
 import { session, signOut } from '../../session/session';
 import { useSignInWays } from '../../session/sign-in-ways';
 import { Passkeys } from './passkeys';
 import '../members/members.css';
+
+const WAYS = { password: 'password', link: 'link', provider: 'provider', passkey: 'passkey' } as const;
 
 /** What people change of themselves, and where they have signed in. */
 export default function ProfilePage() {
@@ -27,7 +30,14 @@ export default function ProfilePage() {
   if (!own) return null;
   return (
     <div class="stack">
-      <PageHeader title="Your sign-in" hint={`${own.person.email}, ${own.role} of ${own.account_name}`} />
+      <PageHeader
+        title={t('Your sign-in')}
+        hint={t('{email}, {role} of {account}', {
+          email: own.person.email,
+          role: t(own.role),
+          account: own.account_name,
+        })}
+      />
       {own.provider === undefined ? (
         <>
           <NameForm key={own.person.name} name={own.person.name} />
@@ -35,16 +45,20 @@ export default function ProfilePage() {
           {ways.includes('passkey') && <Passkeys own={own} />}
         </>
       ) : (
-        <p class="muted">You change your name, e-mail address and password where you sign in: {own.provider}.</p>
+        <p class="muted">
+          {t('You change your name, e-mail address and password where you sign in: {provider}.', {
+            provider: own.provider,
+          })}
+        </p>
       )}
       <section class="card" aria-labelledby="sessions-title">
         <header class="card-header">
-          <h2 id="sessions-title">Where you have signed in</h2>
+          <h2 id="sessions-title">{t('Where you have signed in')}</h2>
         </header>
         {sessions.error ? (
           <Failed error={sessions.error} onRetry={sessions.reload} />
         ) : !sessions.value ? (
-          <Loading label="Loading sessions…" />
+          <Loading label={t('Loading sessions…')} />
         ) : (
           <Sessions sessions={sessions.value.sessions} onEnded={sessions.reload} />
         )}
@@ -61,16 +75,16 @@ function NameForm({ name }: { name: string }) {
     event.preventDefault();
     void run(async () => {
       session.value = await ask<Session>('PATCH', 'session/person', { name: next.value.trim() });
-      toast('Name saved.');
+      toast(t('Name saved.'));
     });
   };
   return (
     <section class="card" aria-labelledby="name-title">
       <header class="card-header">
-        <h2 id="name-title">Name</h2>
+        <h2 id="name-title">{t('Name')}</h2>
       </header>
       <form class="card-body form" onSubmit={submit}>
-        <Field label="Your name" error={fieldError(error.value, 'name')}>
+        <Field label={t('Your name')} error={fieldError(error.value, 'name')}>
           <input
             required
             maxLength={100}
@@ -83,7 +97,7 @@ function NameForm({ name }: { name: string }) {
         <FormError error={formError(error.value, ['name'])} />
         <div class="form-actions">
           <button type="submit" class="button" disabled={busy.value}>
-            Save name
+            {t('Save name')}
           </button>
         </div>
       </form>
@@ -101,18 +115,18 @@ function PasswordForm({ own, onChanged }: { own: Session; onChanged: () => void 
       const body = { password: password.value, ...(needsCurrent && { current_password: current.value }) };
       session.value = await ask<Session>('PATCH', 'session/person', body);
       [current.value, password.value] = ['', ''];
-      toast('Password changed. Everywhere else you are signed out.');
+      toast(t('Password changed. Everywhere else you are signed out.'));
       onChanged();
     });
   };
   return (
     <section class="card" aria-labelledby="password-title">
       <header class="card-header">
-        <h2 id="password-title">Password</h2>
+        <h2 id="password-title">{t('Password')}</h2>
       </header>
       <form class="card-body form" onSubmit={submit}>
         {needsCurrent && (
-          <Field label="Current password" error={fieldError(error.value, 'current_password')}>
+          <Field label={t('Current password')} error={fieldError(error.value, 'current_password')}>
             <input
               type="password"
               autocomplete="current-password"
@@ -123,7 +137,7 @@ function PasswordForm({ own, onChanged }: { own: Session; onChanged: () => void 
           </Field>
         )}
         <NewPassword
-          label="New password"
+          label={t('New password')}
           value={password.value}
           error={fieldError(error.value, 'password')}
           onInput={(text) => (password.value = text)}
@@ -131,7 +145,7 @@ function PasswordForm({ own, onChanged }: { own: Session; onChanged: () => void 
         <FormError error={formError(error.value, ['current_password', 'password'])} />
         <div class="form-actions">
           <button type="submit" class="button" disabled={busy.value}>
-            {busy.value ? 'Saving…' : own.person.has_password ? 'Change password' : 'Set password'}
+            {busy.value ? t('Saving…') : own.person.has_password ? t('Change password') : t('Set password')}
           </button>
         </div>
       </form>
@@ -144,7 +158,7 @@ function Sessions({ sessions, onEnded }: { sessions: SessionPage['sessions']; on
   const end = (id: string) =>
     void run(async () => {
       await ask('DELETE', `sessions/${id}`);
-      toast('Session ended.');
+      toast(t('Session ended.'));
       onEnded();
     });
   return (
@@ -155,22 +169,22 @@ function Sessions({ sessions, onEnded }: { sessions: SessionPage['sessions']; on
           <li key={one.id}>
             <span class="people-name">
               <span>
-                {one.address ?? 'Unknown address'} {one.is_current && <Badge tone="accent">This one</Badge>}
+                {one.address ?? t('Unknown address')} {one.is_current && <Badge tone="accent">{t('This one')}</Badge>}
               </span>
-              <span class="muted small">{one.user_agent ?? 'Unknown browser'}</span>
+              <span class="muted small">{one.user_agent ?? t('Unknown browser')}</span>
             </span>
             <span class="muted small" title={formatDate(one.created_at)}>
-              By {one.began_with}, seen {formatAge(one.last_seen_at)}
+              {t('By {way}, seen {age}', { way: t(WAYS[one.began_with]), age: formatAge(one.last_seen_at) })}
             </span>
             {!one.is_current && (
               <button
                 type="button"
                 class="button"
                 disabled={busy.value}
-                aria-label={`End the session of ${formatDate(one.created_at)}`}
+                aria-label={t('End the session of {date}', { date: formatDate(one.created_at) })}
                 onClick={() => end(one.id)}
               >
-                End
+                {t('End')}
               </button>
             )}
           </li>
@@ -193,7 +207,7 @@ function Accounts({ own }: { own: Session }) {
   return (
     <section class="card" aria-labelledby="accounts-title">
       <header class="card-header">
-        <h2 id="accounts-title">Your accounts</h2>
+        <h2 id="accounts-title">{t('Your accounts')}</h2>
       </header>
       <FormError error={error.value} />
       <ul class="people">
@@ -201,16 +215,20 @@ function Accounts({ own }: { own: Session }) {
           <li key={membership.id}>
             <span class="people-name" dir="auto">
               {membership.account_name}
-              <span class="muted small">{membership.role}</span>
+              <span class="muted small">{t(membership.role)}</span>
             </span>
             <button
               type="button"
               class={leaving.value === membership.id ? 'button is-danger' : 'button'}
               disabled={busy.value}
-              aria-label={`${leaving.value === membership.id ? 'Leave now' : 'Leave'} ${membership.account_name}`}
+              aria-label={
+                leaving.value === membership.id
+                  ? t('Leave now {account}', { account: membership.account_name })
+                  : t('Leave {account}', { account: membership.account_name })
+              }
               onClick={() => (leaving.value === membership.id ? leave(membership) : (leaving.value = membership.id))}
             >
-              {leaving.value === membership.id ? 'Leave now' : 'Leave'}
+              {leaving.value === membership.id ? t('Leave now') : t('Leave')}
             </button>
           </li>
         ))}

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 
 import { toast } from '../../components/toast';
+import { t } from '../../language/texts';
 import { accountId } from '../../session/account';
 import { baseUrl, keyPair, onSignOut } from '../../session/session';
 
@@ -18,7 +19,7 @@ export const archiveUrl = (): string => `${baseUrl()}v1/account/export/archive`;
 export function downloadArchive(): void {
   const [pair, request] = [keyPair(), new XMLHttpRequest()];
   const fail = () => {
-    toast('The download failed. The connection was lost, or the export is no longer there. Try again.', {
+    toast(t('The download failed. The connection was lost, or the export is no longer there. Try again.'), {
       tone: 'bad',
     });
   };

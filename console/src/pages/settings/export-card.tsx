@@ -12,6 +12,7 @@ import { useSubmit } from '../../forms/use-submit';
 import { formatBytes } from '../../format/bytes';
 import { dateOf, formatAge, formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { rich, t } from '../../language/texts';
 import { ask } from '../../session/ask';
 import { may } from '../../session/permissions';
 import { session } from '../../session/session';
@@ -48,18 +49,19 @@ export function ExportCard() {
   return (
     <section class="card" aria-labelledby="export-title">
       <header class="card-header">
-        <h2 id="export-title">Export</h2>
+        <h2 id="export-title">{t('Export')}</h2>
         <span role="status">{found && <State status={found.status} />}</span>
       </header>
       <div class="card-body export">
         <p>
-          One tar file of all that the account has at that moment: audio, texts in every form, webhooks, events and the
-          audit log.
+          {t(
+            'One tar file of all that the account has at that moment: audio, texts in every form, webhooks, events and the audit log.',
+          )}
         </p>
         {loaded.error ? (
           <Failed error={loaded.error} onRetry={loaded.reload} />
         ) : found === undefined ? (
-          <Loading label="Loading the export…" />
+          <Loading label={t('Loading the export…')} />
         ) : (
           <>
             {found && <Details found={found} />}
@@ -85,8 +87,8 @@ export function ExportCard() {
 }
 
 function labelOf(found: AccountExport | null): string {
-  if (found?.status === 'preparing') return 'Preparing…';
-  return found?.status === 'ready' ? 'Prepare another' : 'Prepare an export';
+  if (found?.status === 'preparing') return t('Preparing…');
+  return found?.status === 'ready' ? t('Prepare another') : t('Prepare an export');
 }
 
 /** @returns null without one */
@@ -117,8 +119,8 @@ function usePolling(found: AccountExport | null, isLoading: boolean, reload: () 
 }
 
 function State({ status }: Pick<AccountExport, 'status'>) {
-  if (status === 'preparing') return <Badge tone="busy">Preparing</Badge>;
-  return status === 'ready' ? <Badge tone="good">Ready</Badge> : <Badge tone="bad">Failed</Badge>;
+  if (status === 'preparing') return <Badge tone="busy">{t('Preparing')}</Badge>;
+  return status === 'ready' ? <Badge tone="good">{t('Ready')}</Badge> : <Badge tone="bad">{t('Failed')}</Badge>;
 }
 
 function Details({ found }: { found: AccountExport }) {
@@ -128,8 +130,10 @@ function Details({ found }: { found: AccountExport }) {
       <div class="notice is-bad" role="alert">
         <Icon name="alert" />
         <p>
-          <strong>This export failed.</strong> The service was restarted meanwhile, or its storage did not answer.
-          Prepare another. If that fails too, tell the operator of the service its ID: <code>{id}</code>
+          {rich(
+            '<b>This export failed.</b> The service was restarted meanwhile, or its storage did not answer. Prepare another. If that fails too, tell the operator of the service its ID: {id}',
+            { b: (words) => <strong>{words}</strong>, id: <code>{id}</code> },
+          )}
         </p>
       </div>
     );
@@ -137,18 +141,22 @@ function Details({ found }: { found: AccountExport }) {
   if (status === 'preparing') {
     return (
       <p class="muted">
-        Asked for {formatAge(created_at)}. A large account takes minutes. You can leave this page meanwhile.
+        {t('Asked for {age}. A large account takes minutes. You can leave this page meanwhile.', {
+          age: formatAge(created_at),
+        })}
       </p>
     );
   }
   return (
     <>
       <dl class="facts">
-        <Fact name="Size">{formatBytes(size_bytes ?? 0)}</Fact>
-        <Fact name="As of">{formatDate(created_at)}</Fact>
-        <Fact name="Kept until">{formatDate(expires_at)}</Fact>
+        <Fact name={t('Size')}>{formatBytes(size_bytes ?? 0)}</Fact>
+        <Fact name={t('As of')}>{formatDate(created_at)}</Fact>
+        <Fact name={t('Kept until')}>{formatDate(expires_at)}</Fact>
       </dl>
-      <p class="muted small">Whoever has the file can read all of it. Another export takes the place of this one.</p>
+      <p class="muted small">
+        {t('Whoever has the file can read all of it. Another export takes the place of this one.')}
+      </p>
     </>
   );
 }
@@ -169,14 +177,14 @@ function Download() {
     return (
       <a class="button is-primary" href={archiveUrl()} download>
         <Icon name="download" />
-        Download
+        {t('Download')}
       </a>
     );
   }
   return (
     <button type="button" class="button is-primary" disabled={part !== null} onClick={downloadArchive}>
       <Icon name="download" />
-      {part === null ? 'Download' : `Downloading… ${Math.floor(part * 100)} %`}
+      {part === null ? t('Download') : t('Downloading… {percent} %', { percent: Math.floor(part * 100) })}
     </button>
   );
 }

@@ -11,6 +11,7 @@ import { FormError } from '../../forms/form-error';
 import { SpeakerOptions } from '../../forms/speaker-options';
 import { useSubmit } from '../../forms/use-submit';
 import { useAsync } from '../../hooks/use-async';
+import { t, type Text } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import { ask } from '../../session/ask';
@@ -41,9 +42,12 @@ export default function SettingsPage() {
   const { value } = loaded;
   return (
     <div class="stack">
-      <PageHeader title="Settings" hint="For recordings from now on. An upload may say something else for itself." />
+      <PageHeader
+        title={t('Settings')}
+        hint={t('For recordings from now on. An upload may say something else for itself.')}
+      />
       {Boolean(loaded.error) && <Failed error={loaded.error} onRetry={loaded.reload} />}
-      {!value && loaded.loading && <Loading label="Loading settings…" />}
+      {!value && loaded.loading && <Loading label={t('Loading settings…')} />}
       {value && (
         <>
           <VocabularyForm vocabulary={value.vocabulary} />
@@ -58,7 +62,7 @@ export default function SettingsPage() {
 }
 
 interface SettingProps {
-  title: string;
+  title: Text;
   fields: readonly string[];
   /** Stores what the form says. */
   save: (form: FormData) => Promise<unknown>;
@@ -75,13 +79,13 @@ function Setting({ title, fields, save, children }: SettingProps) {
     const form = new FormData(event.currentTarget as HTMLFormElement);
     void run(async () => {
       await save(form);
-      toast(`${title} saved.`);
+      toast(t('{what} saved.', { what: t(title) }));
     });
   };
   return (
-    <section class="card" aria-label={title}>
+    <section class="card" aria-label={t(title)}>
       <header class="card-header">
-        <h2>{title}</h2>
+        <h2>{t(title)}</h2>
       </header>
       <form class="card-body form" onSubmit={submit}>
         <fieldset class="setting" disabled={!isAllowed}>
@@ -90,8 +94,13 @@ function Setting({ title, fields, save, children }: SettingProps) {
         <FormError error={formError(error.value, fields)} />
         {isAllowed ? (
           <div class="form-actions">
-            <button type="submit" class="button" aria-label={`Save: ${title}`} disabled={busy.value}>
-              {busy.value ? 'Saving…' : 'Save'}
+            <button
+              type="submit"
+              class="button"
+              aria-label={t('Save: {what}', { what: t(title) })}
+              disabled={busy.value}
+            >
+              {busy.value ? t('Saving…') : t('Save')}
             </button>
           </div>
         ) : (
@@ -108,8 +117,8 @@ function VocabularyForm({ vocabulary }: { vocabulary: string[] }) {
     <Setting title="Vocabulary" fields={['vocabulary']} save={save}>
       {(errorOf) => (
         <Field
-          label="Names and words to expect"
-          hint="One on a line, the most important first. At most 15 of them reach the engine."
+          label={t('Names and words to expect')}
+          hint={t('One on a line, the most important first. At most 15 of them reach the engine.')}
           error={errorOf('vocabulary')}
         >
           <textarea name="vocabulary" rows={6} dir="auto" spellcheck={false} defaultValue={vocabulary.join('\n')} />
@@ -125,9 +134,9 @@ function SpeakersForm({ speakers }: { speakers: number | 'auto' | null }) {
   return (
     <Setting title="Speakers" fields={['speakers']} save={save}>
       {(errorOf) => (
-        <Field label="How many to tell apart" error={errorOf('speakers')}>
+        <Field label={t('How many to tell apart')} error={errorOf('speakers')}>
           <select value={next.value} onChange={(event) => (next.value = event.currentTarget.value)}>
-            <SpeakerOptions unset="None" />
+            <SpeakerOptions unset={t('None')} />
           </select>
         </Field>
       )}
@@ -152,20 +161,20 @@ function RetentionForm({ retention }: { retention: Retention }) {
           <label class="choice">
             <input type="checkbox" name="transcribed" defaultChecked={retention.delete_audio_after !== null} />
             <span>
-              Delete the audio once it is transcribed
-              <span class="choice-hint">It can neither be played nor be transcribed again then.</span>
+              {t('Delete the audio once it is transcribed')}
+              <span class="choice-hint">{t('It can neither be played nor be transcribed again then.')}</span>
             </span>
           </label>
           <DaysField
             name="audio"
-            label="Days until the audio is deleted"
+            label={t('Days until the audio is deleted')}
             days={retention.retain_audio_days}
-            hint="Empty: with the recording."
+            hint={t('Empty: with the recording.')}
             error={errorOf('retain_audio_days')}
           />
           <DaysField
             name="text"
-            label="Days until the whole recording is deleted"
+            label={t('Days until the whole recording is deleted')}
             days={retention.retain_text_days}
             error={errorOf('retain_text_days')}
           />
@@ -185,13 +194,13 @@ function AuditLogForm({ settings }: { settings: AuditLogSettings }) {
           <label class="choice">
             <input type="checkbox" name="reads" defaultChecked={settings.records_reads} />
             <span>
-              Also who reads, plays and exports
-              <span class="choice-hint">Changes are always recorded.</span>
+              {t('Also who reads, plays and exports')}
+              <span class="choice-hint">{t('Changes are always recorded.')}</span>
             </span>
           </label>
           <DaysField
             name="days"
-            label="Days until entries are removed"
+            label={t('Days until entries are removed')}
             days={settings.retain_days}
             error={errorOf('retain_days')}
           />
@@ -209,9 +218,9 @@ interface DaysFieldProps {
   error: string | undefined;
 }
 
-function DaysField({ name, label, days, hint = 'Empty: never.', error }: DaysFieldProps) {
+function DaysField({ name, label, days, hint, error }: DaysFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field label={label} hint={hint ?? t('Empty: never.')} error={error}>
       <input name={name} inputMode="numeric" class="is-short" defaultValue={days === null ? '' : String(days)} />
     </Field>
   );

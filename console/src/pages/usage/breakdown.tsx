@@ -6,12 +6,14 @@ import { Loading } from '../../components/loading';
 import { Segments } from '../../forms/segments';
 import { formatBytes } from '../../format/bytes';
 import { useAsync } from '../../hooks/use-async';
+import { locale } from '../../language/language';
+import { t, type Text } from '../../language/texts';
 import { formatHours } from './format-hours';
 import { loadBreakdown, type Part } from './load-breakdown';
 
 type By = 'key' | 'user';
 
-const CHOICES: readonly { value: By; label: string }[] = [
+const CHOICES: readonly { value: By; label: Text }[] = [
   { value: 'key', label: 'By key' },
   { value: 'user', label: 'By end user' },
 ];
@@ -23,13 +25,18 @@ export function Breakdown() {
   return (
     <section class="card" aria-labelledby="breakdown-title">
       <header class="card-header">
-        <h2 id="breakdown-title">Breakdown</h2>
-        <Segments label="Break down" options={CHOICES} value={by.value} onChange={(next) => (by.value = next)} />
+        <h2 id="breakdown-title">{t('Breakdown')}</h2>
+        <Segments
+          label={t('Break down')}
+          options={CHOICES.map(({ value, label }) => ({ value, label: t(label) }))}
+          value={by.value}
+          onChange={(next) => (by.value = next)}
+        />
       </header>
       {Boolean(parts.error) && <Failed error={parts.error} onRetry={parts.reload} />}
-      {!parts.value && parts.loading && <Loading label="Loading…" />}
+      {!parts.value && parts.loading && <Loading label={t('Loading…')} />}
       {parts.value?.parts.length === 0 && (
-        <Empty icon="chart" title="No recordings" hint="Nothing was uploaded in the last 30 days." />
+        <Empty icon="chart" title={t('No recordings')} hint={t('Nothing was uploaded in the last 30 days.')} />
       )}
       {parts.value && parts.value.parts.length > 0 && <PartTable {...parts.value} by={parts.value.by} />}
     </section>
@@ -51,49 +58,56 @@ function PartTable({ by, parts, isCut }: PartTableProps) {
         class="table-scroll"
         tabIndex={0}
         role="region"
-        aria-label={by === 'key' ? 'Usage by key' : 'Usage by end user'}
+        aria-label={by === 'key' ? t('Usage by key') : t('Usage by end user')}
       >
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">{by === 'key' ? 'Key' : 'End user'}</th>
+              <th scope="col">{by === 'key' ? t('Key') : t('End user')}</th>
               <th scope="col" class="is-number">
-                Audio
+                {t('Audio')}
               </th>
               <th scope="col" class="is-number">
-                Recordings
+                {t('Recordings')}
               </th>
               <th scope="col" class="is-number">
-                Failed
+                {t('Failed')}
               </th>
               <th scope="col" class="is-number">
-                Stored
+                {t('Stored')}
               </th>
             </tr>
           </thead>
           <tbody>
             {parts.map((part) => (
-              <PartLine key={part.id ?? ''} part={part} most={most} />
+              <PartLine key={part.id ?? ''} by={by} part={part} most={most} />
             ))}
           </tbody>
         </table>
       </div>
-      {isCut && <p class="card-body muted small">These are the first 100. GET /v1/account/usage returns them all.</p>}
+      {isCut && (
+        <p class="card-body muted small">{t('These are the first 100. GET /v1/account/usage returns them all.')}</p>
+      )}
     </>
   );
 }
 
-function PartLine({ part, most }: { part: Part; most: number }) {
+function PartLine({ by, part, most }: { by: By; part: Part; most: number }) {
   return (
     <tr>
       <th scope="row" class="part-name">
-        <span dir="auto">{part.name}</span>
+        <span dir="auto">{nameOf(part, by)}</span>
         <span class="share" style={{ inlineSize: `${(100 * part.seconds) / most}%` }} />
       </th>
       <td class="is-number">{formatHours(part.seconds)}</td>
-      <td class="is-number">{part.recordings.toLocaleString('en')}</td>
-      <td class="is-number">{part.failed.toLocaleString('en')}</td>
+      <td class="is-number">{part.recordings.toLocaleString(locale.value)}</td>
+      <td class="is-number">{part.failed.toLocaleString(locale.value)}</td>
       <td class="is-number">{formatBytes(part.bytes)}</td>
     </tr>
   );
+}
+
+function nameOf({ id, name, isRevoked }: Part, by: By): string {
+  if (id === null) return by === 'key' ? t('Unknown key') : t('No end user');
+  return isRevoked ? t('{name} (revoked)', { name }) : name;
 }

@@ -1,3 +1,5 @@
+import { locale } from '../../language/language';
+
 const MINUTE = 60;
 const HOUR = 3600;
 
@@ -6,5 +8,5 @@ export function formatHours(seconds: number): string {
   if (seconds < MINUTE) return `${Math.round(seconds)} s`;
   if (seconds < 2 * HOUR) return `${Math.round(seconds / MINUTE)} min`;
   const digits = seconds < 100 * HOUR ? 1 : 0;
-  return `${(seconds / HOUR).toLocaleString('en', { maximumFractionDigits: digits })} h`;
+  return `${(seconds / HOUR).toLocaleString(locale.value, { maximumFractionDigits: digits })} h`;
 }

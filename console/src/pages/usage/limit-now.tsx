@@ -1,3 +1,4 @@
+import { rich, t } from '../../language/texts';
 import { RequestsMeter, useRemaining } from '../../layout/limit-meter';
 import { rateLimit } from '../../session/session';
 
@@ -9,16 +10,23 @@ export function LimitNow() {
   return (
     <section class="card" aria-labelledby="limit-title">
       <header class="card-header">
-        <h2 id="limit-title">Rate limit</h2>
+        <h2 id="limit-title">{t('Rate limit')}</h2>
       </header>
       <div class="card-body limit-now">
         <p class="figure">
-          <strong>{left}</strong> <span class="muted">of {limit.limit} left</span>
+          {rich('<b>{left}</b> <rest>of {limit} left</rest>', {
+            left: String(left),
+            limit: String(limit.limit),
+            b: (words) => <strong>{words}</strong>,
+            rest: (words) => <span class="muted">{words}</span>,
+          })}
         </p>
         <RequestsMeter aria-labelledby="limit-title" limit={limit.limit} left={left} />
         <p class="muted small">
-          {limit.limit.toLocaleString('en')} requests a minute, shared by all keys of the account. After that a short
-          burst is allowed, then requests are rejected with 429 and the time to wait.
+          {t(
+            '{limit, number} requests a minute, shared by all keys of the account. After that a short burst is allowed, then requests are rejected with 429 and the time to wait.',
+            { limit: limit.limit },
+          )}
         </p>
       </div>
     </section>

@@ -1,4 +1,6 @@
 import { formatBytes } from '../../format/bytes';
+import { locale } from '../../language/language';
+import { t } from '../../language/texts';
 import { formatHours } from './format-hours';
 import type { Account } from '../../session/account';
 
@@ -8,29 +10,29 @@ export function MonthTotals({ usage }: Pick<Account, 'usage'>) {
   return (
     <section class="card" aria-labelledby="months-title">
       <header class="card-header">
-        <h2 id="months-title">Months</h2>
+        <h2 id="months-title">{t('Months')}</h2>
       </header>
       <table class="table">
         <thead>
           <tr>
             <td />
             <th scope="col" class="is-number">
-              This month
+              {t('This month')}
             </th>
             <th scope="col" class="is-number">
-              Last month
+              {t('Last month')}
             </th>
           </tr>
         </thead>
         <tbody>
-          <Line label="Recordings" now={count(now.recordings_count)} before={count(before.recordings_count)} />
+          <Line label={t('Recordings')} now={count(now.recordings_count)} before={count(before.recordings_count)} />
           <Line
-            label="Audio"
+            label={t('Audio')}
             now={formatHours(now.total_duration_seconds)}
             before={formatHours(before.total_duration_seconds)}
           />
           <Line
-            label="Stored"
+            label={t('Stored')}
             now={formatBytes(now.storage_used_bytes)}
             before={formatBytes(before.storage_used_bytes)}
           />
@@ -51,5 +53,5 @@ function Line({ label, now, before }: { label: string; now: string; before: stri
 }
 
 function count(n: number): string {
-  return n.toLocaleString('en');
+  return n.toLocaleString(locale.value);
 }

@@ -2,6 +2,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
+import { locale } from '../../language/language';
+import { t } from '../../language/texts';
 import { type ChartColours, coloursOf, watchColours } from './chart-colours';
 import { formatHours } from './format-hours';
 import { sumInWords, type UsageItem } from './usage-in-words';
@@ -27,8 +29,15 @@ export default function UsageChart({ days, metric, onPoint }: Props) {
       end?.();
       onPoint(null);
     };
-  }, [days, metric]);
-  return <div ref={holder} class="usage-chart" role="img" aria-label={`Chart by day. Total: ${sumInWords(days)}.`} />;
+  }, [days, metric, locale.value]);
+  return (
+    <div
+      ref={holder}
+      class="usage-chart"
+      role="img"
+      aria-label={t('Chart by day. Total: {figures}.', { figures: sumInWords(days) })}
+    />
+  );
 }
 
 /** Follows the size of the element and the colours of the page. @returns a function that ends it */
@@ -89,7 +98,7 @@ function optionsOf(
       {
         ...axis,
         grid: { show: false },
-        values: (_plot, times) => times.map(dayLabel),
+        values: (_plot, times) => times.map(dayLabels()),
         size: 32,
         space: 64,
         incrs: daySteps(),
@@ -106,10 +115,9 @@ function optionsOf(
   };
 }
 
-const AXIS_DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-
-function dayLabel(seconds: number): string {
-  return AXIS_DAY.format(new Date(seconds * 1000));
+function dayLabels(): (seconds: number) => string {
+  const format = new Intl.DateTimeFormat(locale.value, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  return (seconds) => format.format(new Date(seconds * 1000));
 }
 
 function daySteps(): number[] {

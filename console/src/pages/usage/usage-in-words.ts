@@ -1,6 +1,7 @@
 import type { VoiceNotes } from 'vnotes';
 
 import { formatLocalDay } from '../../format/date';
+import { t } from '../../language/texts';
 import { formatHours } from './format-hours';
 
 export type UsageItem = Awaited<ReturnType<VoiceNotes['account']['usage']>>['items'][number];
@@ -10,7 +11,7 @@ export function dayName({ day }: UsageItem): string {
 }
 
 export function dayInWords(item: UsageItem): string {
-  return `${dayName(item)}: ${inWords(item)}`;
+  return t('{day}: {figures}', { day: dayName(item), figures: inWords(item) });
 }
 
 export function sumInWords(items: readonly UsageItem[]): string {
@@ -25,6 +26,9 @@ export function sumInWords(items: readonly UsageItem[]): string {
 type Figures = Pick<UsageItem, 'recordings_count' | 'failed_count' | 'total_duration_seconds'>;
 
 function inWords({ recordings_count: count, failed_count: failed, total_duration_seconds: seconds }: Figures): string {
-  const recordings = count === 1 ? '1 recording' : `${count.toLocaleString('en')} recordings`;
-  return `${recordings}, ${failed.toLocaleString('en')} failed, ${formatHours(seconds)} of audio`;
+  return t('{count, plural, one {# recording} other {# recordings}}, {failed, number} failed, {length} of audio', {
+    count,
+    failed,
+    length: formatHours(seconds),
+  });
 }

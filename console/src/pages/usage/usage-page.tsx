@@ -1,3 +1,4 @@
+import { t } from '../../language/texts';
 import type { Account } from '../../session/account';
 import { Failed } from '../../components/failed';
 import { Loading } from '../../components/loading';
@@ -23,9 +24,9 @@ export default function UsagePage() {
   }, []);
   return (
     <div class="stack">
-      <PageHeader title="Usage" hint={loaded.value && planOf(loaded.value.own)} />
+      <PageHeader title={t('Usage')} hint={loaded.value && planOf(loaded.value.own)} />
       {Boolean(loaded.error) && <Failed error={loaded.error} onRetry={loaded.reload} />}
-      {!loaded.value && loaded.loading && <Loading label="Loading usage…" />}
+      {!loaded.value && loaded.loading && <Loading label={t('Loading usage…')} />}
       {loaded.value && (
         <>
           <UsageByDay days={loaded.value.days} />
@@ -42,5 +43,5 @@ export default function UsagePage() {
 }
 
 function planOf({ name, plan }: Account): string {
-  return `${name} · Plan ${plan} · Days and months in UTC`;
+  return t('{name} · Plan {plan} · Days and months in UTC', { name, plan });
 }

@@ -5,6 +5,7 @@ import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { fieldError, formError } from '../../forms/field-errors';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { ShownOnce } from '../../secrets/shown-once';
 import { api } from '../../session/api';
 import type { EventKind } from './event-kinds';
@@ -29,15 +30,15 @@ export function CreateWebhook({ open, onClose, onCreated }: Props) {
   if (secret.value !== null) {
     return (
       <ShownOnce
-        title="Webhook created"
-        hint="Every request is signed with this secret. Your server needs it to verify the signature."
-        secrets={[{ label: 'Secret', value: secret.value }]}
+        title={t('Webhook created')}
+        hint={t('Every request is signed with this secret. Your server needs it to verify the signature.')}
+        secrets={[{ label: t('Secret'), value: secret.value }]}
         onDone={() => (secret.value = null)}
       />
     );
   }
   return (
-    <Dialog open={open} title="New webhook" onClose={onClose}>
+    <Dialog open={open} title={t('New webhook')} onClose={onClose}>
       {open && <CreateForm onCreated={created} onClose={onClose} />}
     </Dialog>
   );
@@ -61,13 +62,18 @@ function CreateForm({ onCreated, onClose }: { onCreated: (secret: string) => voi
     <form class="form" onSubmit={submit}>
       <WebhookFields url={url} events={events} error={error.value} />
       <details class="form-more" open={fieldError(error.value, 'secret') !== undefined}>
-        <summary>Use your own secret</summary>
-        <SecretField label="Secret" whenEmpty=", which is safer" secret={secret} error={error.value} />
+        <summary>{t('Use your own secret')}</summary>
+        <SecretField
+          label={t('Secret')}
+          hint={t('16 to 256 printable characters. Leave empty to generate one, which is safer.')}
+          secret={secret}
+          error={error.value}
+        />
       </details>
       <FormError error={rest} />
       <FormActions
-        label="Create webhook"
-        busyLabel="Creating…"
+        label={t('Create webhook')}
+        busyLabel={t('Creating…')}
         isBusy={busy.value}
         isDisabled={events.value.length === 0}
         onCancel={onClose}

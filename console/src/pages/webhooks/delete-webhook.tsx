@@ -6,6 +6,7 @@ import { toast } from '../../components/toast';
 import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { api } from '../../session/api';
 
 interface Props {
@@ -20,23 +21,24 @@ export function DeleteWebhook({ webhook, open, onClose }: Props) {
   const remove = () =>
     void run(async () => {
       await api().webhooks.delete(webhook.id);
-      toast('Webhook deleted.');
+      toast(t('Webhook deleted.'));
       navigate('/webhooks');
     });
   return (
-    <Dialog open={open} title="Delete this webhook?" onClose={onClose}>
+    <Dialog open={open} title={t('Delete this webhook?')} onClose={onClose}>
       <div class="form">
         <p class="webhook-url">
           <bdi dir="ltr">{webhook.url}</bdi>
         </p>
         <p>
-          Pending deliveries and the delivery log are deleted. Recordings and events are kept. To pause deliveries,
-          disable the webhook instead.
+          {t(
+            'Pending deliveries and the delivery log are deleted. Recordings and events are kept. To pause deliveries, disable the webhook instead.',
+          )}
         </p>
         <FormError error={error.value} />
         <FormActions
-          label="Delete webhook"
-          busyLabel="Deleting…"
+          label={t('Delete webhook')}
+          busyLabel={t('Deleting…')}
           isBusy={busy.value}
           isDanger
 

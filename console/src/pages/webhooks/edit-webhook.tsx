@@ -7,6 +7,7 @@ import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { formError } from '../../forms/field-errors';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { api } from '../../session/api';
 import type { EventKind } from './event-kinds';
 import { WebhookFields } from './webhook-fields';
@@ -20,7 +21,7 @@ interface Props {
 
 export function EditWebhook({ webhook, open, onClose, onChanged }: Props) {
   return (
-    <Dialog open={open} title="Edit webhook" onClose={onClose}>
+    <Dialog open={open} title={t('Edit webhook')} onClose={onClose}>
       {open && <EditForm webhook={webhook} onClose={onClose} onChanged={onChanged} />}
     </Dialog>
   );
@@ -35,7 +36,7 @@ function EditForm({ webhook, onClose, onChanged }: Omit<Props, 'open'>) {
     if (events.value.length === 0) return;
     void run(async () => {
       onChanged(await api().webhooks.update(webhook.id, { url: url.value.trim(), events: events.value }));
-      toast('Webhook saved.');
+      toast(t('Webhook saved.'));
       onClose();
     });
   };
@@ -45,8 +46,8 @@ function EditForm({ webhook, onClose, onChanged }: Omit<Props, 'open'>) {
       <WebhookFields url={url} events={events} error={error.value} />
       <FormError error={rest} />
       <FormActions
-        label="Save"
-        busyLabel="Saving…"
+        label={t('Save')}
+        busyLabel={t('Saving…')}
         isBusy={busy.value}
         isDisabled={events.value.length === 0}
         onCancel={onClose}

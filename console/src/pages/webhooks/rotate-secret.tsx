@@ -7,6 +7,7 @@ import { FormActions } from '../../forms/form-actions';
 import { FormError } from '../../forms/form-error';
 import { formError } from '../../forms/field-errors';
 import { useSubmit } from '../../forms/use-submit';
+import { t, type Text } from '../../language/texts';
 import { ShownOnce } from '../../secrets/shown-once';
 import { api } from '../../session/api';
 import { SecretField } from './secret-field';
@@ -19,7 +20,7 @@ const OVERLAPS = [
   ['6', '6 hours'],
   ['1', '1 hour'],
   ['0', 'Do not keep it: the secret has leaked'],
-] as const;
+] as const satisfies readonly (readonly [string, Text])[];
 
 interface Props {
   webhook: Webhook;
@@ -37,15 +38,15 @@ export function RotateSecret({ webhook, open, onClose }: Props) {
     const { secret, hours } = shown.value;
     return (
       <ShownOnce
-        title="Secret changed"
+        title={t('Secret changed')}
         hint={afterChange(hours)}
-        secrets={[{ label: 'New secret', value: secret }]}
+        secrets={[{ label: t('New secret'), value: secret }]}
         onDone={() => (shown.value = null)}
       />
     );
   }
   return (
-    <Dialog open={open} title="Change secret" onClose={onClose}>
+    <Dialog open={open} title={t('Change secret')} onClose={onClose}>
       {open && <RotateForm webhook={webhook} onChanged={changed} onClose={onClose} />}
     </Dialog>
   );
@@ -75,24 +76,30 @@ function RotateForm({ webhook, onChanged, onClose }: RotateFormProps) {
   return (
     <form class="form" onSubmit={submit}>
       <p>
-        Requests are signed with the new secret at once. The previous secret can stay valid for a while, so that your
-        server can switch without rejecting requests.
+        {t(
+          'Requests are signed with the new secret at once. The previous secret can stay valid for a while, so that your server can switch without rejecting requests.',
+        )}
       </p>
       <Overlap hours={hours} />
-      <SecretField label="New secret (optional)" whenEmpty=" of 32 random bytes" secret={own} error={error.value} />
+      <SecretField
+        label={t('New secret (optional)')}
+        hint={t('16 to 256 printable characters. Leave empty to generate one of 32 random bytes.')}
+        secret={own}
+        error={error.value}
+      />
       <FormError error={rest} />
-      <FormActions label="Change secret" busyLabel="Changing…" isBusy={busy.value} onCancel={onClose} />
+      <FormActions label={t('Change secret')} busyLabel={t('Changing…')} isBusy={busy.value} onCancel={onClose} />
     </form>
   );
 }
 
 function Overlap({ hours }: { hours: Signal<string> }) {
   return (
-    <Field label="Keep the previous secret valid for">
+    <Field label={t('Keep the previous secret valid for')}>
       <select value={hours.value} onChange={(event) => (hours.value = event.currentTarget.value)}>
         {OVERLAPS.map(([value, label]) => (
           <option key={value} value={value}>
-            {label}
+            {t(label)}
           </option>
         ))}
       </select>
@@ -101,9 +108,11 @@ function Overlap({ hours }: { hours: Signal<string> }) {
 }
 
 function afterChange(hours: string): string {
-  if (hours === '0') return 'The previous secret is no longer used. Update your server now.';
-  const time = hours === '1' ? '1 hour' : `${hours} hours`;
-  return `Update your server within ${time}. Until then webhook-signature has both signatures. X-Service-Signature uses the new secret already.`;
+  if (hours === '0') return t('The previous secret is no longer used. Update your server now.');
+  return t(
+    'Update your server within {hours, plural, one {# hour} other {# hours}}. Until then webhook-signature has both signatures. X-Service-Signature uses the new secret already.',
+    { hours: Number(hours) },
+  );
 }
 
 /** As the service makes them: the libraries of Standard Webhooks take what follows the prefix as base64. */

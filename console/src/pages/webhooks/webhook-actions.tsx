@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { Webhook } from 'vnotes';
 
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 import { DeleteWebhook } from './delete-webhook';
 import { EditWebhook } from './edit-webhook';
 import { RotateSecret } from './rotate-secret';
@@ -23,13 +24,13 @@ export function WebhookActions({ webhook, testing, changing, onTest, onStatus, o
   const isActive = webhook.status === 'active';
   return (
     <>
-      <div class="actions" role="group" aria-label="Webhook">
+      <div class="actions" role="group" aria-label={t('Webhook')}>
         <button type="button" class="button is-primary" disabled={testing} onClick={onTest}>
           <Icon name="webhook" />
-          {testing ? 'Sending…' : 'Send test'}
+          {testing ? t('Sending…') : t('Send test')}
         </button>
         <button type="button" class="button" onClick={open('edit')}>
-          Edit
+          {t('Edit')}
         </button>
         <button
           type="button"
@@ -37,13 +38,13 @@ export function WebhookActions({ webhook, testing, changing, onTest, onStatus, o
           disabled={changing}
           onClick={() => onStatus(isActive ? 'disabled' : 'active')}
         >
-          {isActive ? 'Disable' : 'Enable'}
+          {isActive ? t('Disable') : t('Enable')}
         </button>
         <button type="button" class="button" onClick={open('secret')}>
-          Change secret
+          {t('Change secret')}
         </button>
         <button type="button" class="button is-danger" onClick={open('delete')}>
-          Delete
+          {t('Delete')}
         </button>
       </div>
       <EditWebhook webhook={webhook} open={opened.value === 'edit'} onClose={open(null)} onChanged={onChanged} />

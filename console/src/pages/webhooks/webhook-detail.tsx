@@ -10,6 +10,7 @@ import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
 import { formatDate } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import { DeliveryLog } from './deliveries/delivery-log';
@@ -19,7 +20,7 @@ import { Verifiers } from './verifiers/verifiers';
 import { WebhookActions } from './webhook-actions';
 import { WebhookBadge } from './webhook-badge';
 
-const BACK = { href: '/webhooks', label: 'Webhooks' };
+const backToList = () => ({ href: '/webhooks', label: t('Webhooks') });
 
 export function WebhookDetail({ id }: { id: string }) {
   const loaded = useAsync((signal) => api().webhooks.get(id, { signal }), [id]);
@@ -28,11 +29,11 @@ export function WebhookDetail({ id }: { id: string }) {
   if (webhook) return <Loaded webhook={webhook} onChanged={(next) => (changed.value = next)} />;
   return (
     <div class="stack">
-      <PageHeader title="Webhook" back={BACK} />
+      <PageHeader title={t('Webhook')} back={backToList()} />
       {loaded.error ? (
         <Failed error={loaded.error} onRetry={loaded.reload} />
       ) : (
-        <Loading label="Loading the webhook…" />
+        <Loading label={t('Loading the webhook…')} />
       )}
     </div>
   );
@@ -50,11 +51,11 @@ function Loaded({ webhook, onChanged }: { webhook: Webhook; onChanged: (webhook:
     void change.run(async () => {
       const { url, events } = webhook;
       onChanged(await api().webhooks.update(webhook.id, { url, events, status }));
-      toast(status === 'active' ? 'Webhook enabled.' : 'Webhook disabled.');
+      toast(status === 'active' ? t('Webhook enabled.') : t('Webhook disabled.'));
     });
   return (
     <div class="stack">
-      <PageHeader title={new URL(webhook.url).host} back={BACK} />
+      <PageHeader title={new URL(webhook.url).host} back={backToList()} />
       <Facts webhook={webhook} />
       <Permitted scope="webhooks:write" action="test or change webhooks">
         <WebhookActions
@@ -69,7 +70,7 @@ function Loaded({ webhook, onChanged }: { webhook: Webhook; onChanged: (webhook:
       <FormError error={test.error.value ?? change.error.value} />
       {webhook.status === 'disabled' && <DisabledNotice />}
       <div aria-live="polite" class="test-region">
-        {test.busy.value && <p class="muted">Sending a test request. Your server has 15 seconds to respond.</p>}
+        {test.busy.value && <p class="muted">{t('Sending a test request. Your server has 15 seconds to respond.')}</p>}
         {attempt.value && <TestOutcome attempt={attempt.value} onClose={() => (attempt.value = null)} />}
       </div>
       <DeliveryLog webhook={webhook} />
@@ -81,23 +82,23 @@ function Loaded({ webhook, onChanged }: { webhook: Webhook; onChanged: (webhook:
 function Facts({ webhook: { url, status, events, created_at } }: { webhook: Webhook }) {
   return (
     <dl class="facts webhook-facts">
-      <dt>URL</dt>
+      <dt>{t('URL')}</dt>
       <dd>
         <bdi dir="ltr" class="webhook-url">
           {url}
         </bdi>
       </dd>
-      <dt>Status</dt>
+      <dt>{t('Status')}</dt>
       <dd>
         <WebhookBadge status={status} />
       </dd>
-      <dt>Events</dt>
+      <dt>{t('Events')}</dt>
       <dd class="webhook-events">
         {events.map((event) => (
           <code key={event}>{event}</code>
         ))}
       </dd>
-      <dt>Created</dt>
+      <dt>{t('Created')}</dt>
       <dd>{formatDate(created_at)}</dd>
     </dl>
   );
@@ -108,7 +109,9 @@ function DisabledNotice() {
     <p class="notice is-warn">
       <Icon name="info" />
       <span>
-        This webhook is disabled and receives no events. Enable it, then use “Resend” for the events that it missed.
+        {t(
+          'This webhook is disabled and receives no events. Enable it, then use “Resend” for the events that it missed.',
+        )}
       </span>
     </p>
   );

@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals';
 
 import { Field } from '../../components/field';
 import { fieldError } from '../../forms/field-errors';
+import { t } from '../../language/texts';
 import { EVENT_KINDS, type EventKind } from './event-kinds';
 import '../../forms/choices.css';
 
@@ -15,7 +16,7 @@ interface Props {
 export function WebhookFields({ url, events, error }: Props) {
   return (
     <>
-      <Field label="URL" hint="Use https. Redirects are not followed." error={fieldError(error, 'url')}>
+      <Field label={t('URL')} hint={t('Use https. Redirects are not followed.')} error={fieldError(error, 'url')}>
         <input
           type="url"
           required
@@ -36,10 +37,10 @@ function Events({ events, error }: { events: Signal<EventKind[]>; error: string 
   const toggle = (kind: EventKind, on: boolean) => {
     events.value = EVENT_KINDS.map((one) => one.kind).filter((one) => (one === kind ? on : events.value.includes(one)));
   };
-  const fault = error ?? (events.value.length === 0 ? 'Choose at least one event.' : null);
+  const fault = error ?? (events.value.length === 0 ? t('Choose at least one event.') : null);
   return (
     <fieldset class="choices">
-      <legend>Events</legend>
+      <legend>{t('Events')}</legend>
       {EVENT_KINDS.map(({ kind, meaning }) => (
         <label key={kind} class="choice">
           <input
@@ -49,7 +50,7 @@ function Events({ events, error }: { events: Signal<EventKind[]>; error: string 
           />
           <span>
             <code>{kind}</code>
-            <span class="choice-hint">{meaning}</span>
+            <span class="choice-hint">{t(meaning)}</span>
           </span>
         </label>
       ))}

@@ -9,6 +9,7 @@ import { Loading } from '../../components/loading';
 import { Permitted } from '../../components/permitted';
 import { formatAge } from '../../format/date';
 import { useAsync } from '../../hooks/use-async';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { api } from '../../session/api';
 import { CreateWebhook } from './create-webhook';
@@ -27,24 +28,24 @@ export function WebhookList() {
   return (
     <div class="stack">
       <PageHeader
-        title="Webhooks"
-        hint="Webhooks send your server a signed request when a recording is done."
+        title={t('Webhooks')}
+        hint={t('Webhooks send your server a signed request when a recording is done.')}
         actions={
           <Permitted scope="webhooks:write" action="create or change webhooks">
             <button type="button" class="button is-primary" onClick={() => (creating.value = true)}>
               <Icon name="plus" />
-              New webhook
+              {t('New webhook')}
             </button>
           </Permitted>
         }
       />
       {Boolean(webhooks.error) && <Failed error={webhooks.error} onRetry={webhooks.reload} />}
-      {!webhooks.value && webhooks.loading && <Loading label="Loading webhooks…" />}
+      {!webhooks.value && webhooks.loading && <Loading label={t('Loading webhooks…')} />}
       {isEmpty && (
         <Empty
           icon="webhook"
-          title="No webhooks yet"
-          hint="Add the URL of your server, then send a test request to see whether it arrives."
+          title={t('No webhooks yet')}
+          hint={t('Add the URL of your server, then send a test request to see whether it arrives.')}
         />
       )}
       {webhooks.value && !isEmpty && <Webhooks webhooks={webhooks.value} />}
@@ -64,7 +65,10 @@ function Webhooks({ webhooks }: { webhooks: readonly Webhook[] }) {
             </bdi>
             <WebhookBadge status={webhook.status} />
             <span class="webhook-line-facts muted small">
-              {webhook.events.join(' · ')} · created {formatAge(webhook.created_at)}
+              {t('{events} · created {age}', {
+                events: webhook.events.join(' · '),
+                age: formatAge(webhook.created_at),
+              })}
             </span>
           </Link>
         </li>

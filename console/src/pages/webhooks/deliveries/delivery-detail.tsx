@@ -10,6 +10,7 @@ import { FormError } from '../../../forms/form-error';
 import { useSubmit } from '../../../forms/use-submit';
 import { formatDate } from '../../../format/date';
 import { useAsync } from '../../../hooks/use-async';
+import { t } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { may } from '../../../session/permissions';
 import { AttemptView } from './attempt-view';
@@ -31,7 +32,7 @@ export function DeliveryDetail({ delivery, webhook, onRedelivered }: Props) {
     <>
       <Facts delivery={delivery} />
       {Boolean(single.error) && <Failed error={single.error} onRetry={single.reload} />}
-      {!single.value && single.loading && <Loading label="Loading the delivery…" />}
+      {!single.value && single.loading && <Loading label={t('Loading the delivery…')} />}
       {single.value && (
         <>
           <Attempts attempts={single.value.attempts} delivery={delivery} />
@@ -46,14 +47,14 @@ export function DeliveryDetail({ delivery, webhook, onRedelivered }: Props) {
 function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { delivery: Delivery }) {
   return (
     <dl class="facts">
-      <dt>Event ID</dt>
+      <dt>{t('Event ID')}</dt>
       <dd class="delivery-id">
         <code>{event_id}</code>
-        <CopyButton text={event_id} label="Copy event ID" iconOnly />
+        <CopyButton text={event_id} label={t('Copy event ID')} iconOnly />
       </dd>
       {recording_id !== null && (
         <>
-          <dt>Recording</dt>
+          <dt>{t('Recording')}</dt>
           <dd>
             <Link href={`/recordings/${recording_id}`}>
               <code>{recording_id}</code>
@@ -63,7 +64,7 @@ function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { deli
       )}
       {next_attempt_at !== null && (
         <>
-          <dt>Next attempt</dt>
+          <dt>{t('Next attempt')}</dt>
           <dd>{formatDate(next_attempt_at)}</dd>
         </>
       )}
@@ -74,11 +75,11 @@ function Facts({ delivery: { event_id, recording_id, next_attempt_at } }: { deli
 function Attempts({ attempts, delivery }: { attempts: readonly Attempt[]; delivery: Delivery }) {
   if (attempts.length === 0) {
     const advice = outcomeAdvice({ status: null, error: null, reason: delivery.reason });
-    return <p class="muted">{advice ?? 'No attempt has finished yet.'}</p>;
+    return <p class="muted">{advice ?? t('No attempt has finished yet.')}</p>;
   }
   return (
     <section class="stack-small">
-      <h3>{attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</h3>
+      <h3>{t('{count, plural, one {# attempt} other {# attempts}}', { count: attempts.length })}</h3>
       <ol class="attempts">
         {attempts.toReversed().map((attempt) => (
           <li key={attempt.number}>
@@ -94,10 +95,10 @@ function Body({ text }: { text: string }) {
   return (
     <section class="stack-small">
       <div class="code-head">
-        <h3>Body</h3>
-        <CopyButton text={text} label="Copy body" />
+        <h3>{t('Body')}</h3>
+        <CopyButton text={text} label={t('Copy body')} />
       </div>
-      <pre class="code" tabIndex={0} role="region" aria-label="Body" dir="auto">
+      <pre class="code" tabIndex={0} role="region" aria-label={t('Body')} dir="auto">
         {prettyJson(text)}
       </pre>
     </section>
@@ -106,12 +107,12 @@ function Body({ text }: { text: string }) {
 
 function Redeliver({ delivery, webhook, onRedelivered }: Props) {
   const { busy, error, run } = useSubmit();
-  const obstacle = webhook.status === 'disabled' ? 'Enable the webhook first.' : null;
+  const obstacle = webhook.status === 'disabled' ? t('Enable the webhook first.') : null;
   const isPending = delivery.status === 'pending';
   const send = () =>
     void run(async () => {
       await api().webhooks.redeliver(webhook.id, delivery.id);
-      toast(isPending ? 'Sending the event now.' : 'Resending the event.');
+      toast(isPending ? t('Sending the event now.') : t('Resending the event.'));
       onRedelivered();
     });
   return (
@@ -119,7 +120,7 @@ function Redeliver({ delivery, webhook, onRedelivered }: Props) {
       <FormError error={error.value} />
       <button type="button" class="button" disabled={busy.value || obstacle !== null} onClick={send}>
         <Icon name="retry" />
-        {busy.value ? 'Sending…' : isPending ? 'Send now' : 'Resend'}
+        {busy.value ? t('Sending…') : isPending ? t('Send now') : t('Resend')}
       </button>
       {obstacle !== null && <span class="muted">{obstacle}</span>}
     </div>

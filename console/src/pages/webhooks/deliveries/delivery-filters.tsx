@@ -1,4 +1,5 @@
 import { Field } from '../../../components/field';
+import { t } from '../../../language/texts';
 import type { LogQuery } from './log-query';
 
 interface Props {
@@ -8,19 +9,19 @@ interface Props {
 
 export function DeliveryFilters({ query, onChange }: Props) {
   return (
-    <div class="delivery-filters" role="group" aria-label="Filter deliveries">
-      <Field label="Status">
+    <div class="delivery-filters" role="group" aria-label={t('Filter deliveries')}>
+      <Field label={t('Status')}>
         <select
           value={query.status}
           onChange={(event) => onChange({ status: event.currentTarget.value as LogQuery['status'] })}
         >
-          <option value="">All</option>
-          <option value="pending">Pending</option>
-          <option value="delivered">Delivered</option>
-          <option value="failed">Failed</option>
+          <option value="">{t('All')}</option>
+          <option value="pending">{t('Pending')}</option>
+          <option value="delivered">{t('Delivered')}</option>
+          <option value="failed">{t('Failed')}</option>
         </select>
       </Field>
-      <Field label="From (UTC)">
+      <Field label={t('From (UTC)')}>
         <input
           type="date"
           value={query.from}
@@ -28,7 +29,7 @@ export function DeliveryFilters({ query, onChange }: Props) {
           onChange={(event) => onChange({ from: event.currentTarget.value })}
         />
       </Field>
-      <Field label="To (UTC)">
+      <Field label={t('To (UTC)')}>
         <input
           type="date"
           value={query.to}

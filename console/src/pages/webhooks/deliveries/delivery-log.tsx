@@ -8,6 +8,7 @@ import { Loading } from '../../../components/loading';
 import { Pager } from '../../../components/pager/pager';
 import { type Async, useAsync } from '../../../hooks/use-async';
 import { useShortcut } from '../../../hooks/use-shortcut';
+import { t } from '../../../language/texts';
 import { DeliveryFilters } from './delivery-filters';
 import { DeliveryRow } from './delivery-row';
 import { LogActions } from './log-actions';
@@ -26,11 +27,11 @@ export function DeliveryLog({ webhook }: { webhook: Webhook }) {
   const redelivering = useSignal(false);
   const log = useAsync((signal) => loadLog(webhook.id, query, signal), [webhook.id, writeLogQuery(query).toString()]);
   useFollow(log.value?.deliveries, log.reload);
-  useShortcut('r', 'Refresh the deliveries', log.reload);
+  useShortcut('r', t('Refresh the deliveries'), log.reload);
   return (
     <section class="card" aria-labelledby="deliveries-title">
       <header class="card-header">
-        <h2 id="deliveries-title">Deliveries</h2>
+        <h2 id="deliveries-title">{t('Deliveries')}</h2>
         <LogActions isBusy={log.loading} onRefresh={log.reload} onRedeliver={() => (redelivering.value = true)} />
       </header>
       <DeliveryFilters query={query} onChange={change} />
@@ -55,7 +56,7 @@ interface RowsProps {
 
 function Rows({ log, webhook, page, onPage }: RowsProps) {
   if (log.error) return <Failed error={log.error} onRetry={log.reload} />;
-  if (!log.value) return <Loading label="Loading deliveries…" />;
+  if (!log.value) return <Loading label={t('Loading deliveries…')} />;
   const { deliveries, total } = log.value;
   if (total === 0) return null;
   return (
@@ -77,19 +78,21 @@ function NoDeliveries({ query, onClear }: { query: LogQuery; onClear: () => void
     return (
       <Empty
         icon="webhook"
-        title="No deliveries yet"
-        hint="Deliveries appear here when a recording is done. Test requests are not logged: their result is shown above."
+        title={t('No deliveries yet')}
+        hint={t(
+          'Deliveries appear here when a recording is done. Test requests are not logged: their result is shown above.',
+        )}
       />
     );
   }
   return (
     <Empty
       icon="filter"
-      title="No matching deliveries"
-      hint="Try another status or other days."
+      title={t('No matching deliveries')}
+      hint={t('Try another status or other days.')}
       action={
         <button type="button" class="button" onClick={onClear}>
-          Clear filters
+          {t('Clear filters')}
         </button>
       }
     />

@@ -3,6 +3,7 @@ import type { Delivery, Webhook } from 'vnotes';
 import { Badge } from '../../../components/badge';
 import { ExpandableRow } from '../../../components/expandable-row/expandable-row';
 import { formatAge, formatDate } from '../../../format/date';
+import { t } from '../../../language/texts';
 import { DeliveryDetail } from './delivery-detail';
 import { lastOutcome, outcomeTitle } from './outcome';
 
@@ -26,7 +27,7 @@ export function DeliveryRow({ delivery, webhook, onRedelivered }: Props) {
       class="delivery-line"
       line={
         <>
-          <Badge tone={tone}>{label}</Badge>
+          <Badge tone={tone}>{t(label)}</Badge>
           <code class="delivery-event">{delivery.event}</code>
           <span class="delivery-outcome muted small" dir="auto">
             {summaryOf(delivery)}
@@ -48,6 +49,9 @@ export function DeliveryRow({ delivery, webhook, onRedelivered }: Props) {
 
 function summaryOf(delivery: Delivery): string {
   const { attempts_count: count, last_attempt_at, reason } = delivery;
-  if (last_attempt_at === null) return reason ?? 'not sent yet';
-  return `${outcomeTitle(lastOutcome(delivery))} · ${count === 1 ? '1 attempt' : `${count} attempts`}`;
+  if (last_attempt_at === null) return reason ?? t('not sent yet');
+  return t('{outcome} · {count, plural, one {# attempt} other {# attempts}}', {
+    outcome: outcomeTitle(lastOutcome(delivery)),
+    count,
+  });
 }

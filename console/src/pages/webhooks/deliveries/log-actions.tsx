@@ -1,4 +1,5 @@
 import { Icon } from '../../../components/icon';
+import { t } from '../../../language/texts';
 import { may } from '../../../session/permissions';
 
 interface Props {
@@ -12,11 +13,11 @@ export function LogActions({ isBusy, onRefresh, onRedeliver }: Props) {
     <div class="actions">
       <button type="button" class="button" disabled={isBusy} onClick={onRefresh}>
         <Icon name="retry" />
-        Refresh
+        {t('Refresh')}
       </button>
       {may('webhooks:write') && (
         <button type="button" class="button" onClick={onRedeliver}>
-          Resend…
+          {t('Resend…')}
         </button>
       )}
     </div>

@@ -1,4 +1,5 @@
 import type { Delivery } from 'vnotes';
+import { t, type Text } from '../../../language/texts';
 
 /** One attempt, as the log and a test call have it. */
 export interface Attempt {
@@ -14,7 +15,7 @@ export interface Attempt {
 type Outcome = Pick<Attempt, 'status' | 'error' | 'reason'>;
 
 /** Where the cause is to be found, by what went wrong before an answer came. */
-const CAUSES: Record<string, string> = {
+const CAUSES: Record<string, Text> = {
   dns: 'The host name has no public address, or its name servers did not respond. Check the host in the URL.',
   connect: 'Nothing accepted the connection. Check the port and the firewall, and that the receiver is running.',
   tls: 'The certificate is expired, self-signed or for another host, or an intermediate certificate is missing. Check the chain that the receiver sends.',
@@ -34,11 +35,16 @@ export function isSuccess({ status }: Pick<Outcome, 'status'>): boolean {
 /** What came back, in a few words: `200`, or why there was no answer. */
 export function outcomeTitle({ status, error, reason }: Outcome): string {
   if (status !== null) return `HTTP ${status}`;
-  return reason ?? error ?? 'No response';
+  return reason ?? error ?? t('No response');
 }
 
 /** What to do about a failure; null after a success. */
 export function outcomeAdvice(outcome: Outcome): string | null {
+  const advice = adviceFor(outcome);
+  return advice && t(advice);
+}
+
+function adviceFor(outcome: Outcome): Text | null {
   if (isSuccess(outcome)) return null;
   const { status, error, reason } = outcome;
   if (status === null) {

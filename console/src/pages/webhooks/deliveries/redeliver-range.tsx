@@ -8,12 +8,13 @@ import { FormError } from '../../../forms/form-error';
 import { fieldError, formError } from '../../../forms/field-errors';
 import { useSubmit } from '../../../forms/use-submit';
 import { useAsync } from '../../../hooks/use-async';
+import { t, type Text } from '../../../language/texts';
 import { api } from '../../../session/api';
 import '../../../forms/choices.css';
 
 type Which = '' | 'failed' | 'missed' | 'delivered';
 
-const WHICH: readonly { value: Which; label: string }[] = [
+const WHICH: readonly { value: Which; label: Text }[] = [
   { value: '', label: 'Everything that was not delivered' },
   { value: 'failed', label: 'Failed deliveries' },
   { value: 'missed', label: 'Events missed while disabled' },
@@ -30,7 +31,7 @@ interface Props {
 /** Sends many events again: of a range of days, or all. */
 export function RedeliverRange({ webhook, open, onClose, onSent }: Props) {
   return (
-    <Dialog open={open} title="Resend events" onClose={onClose}>
+    <Dialog open={open} title={t('Resend events')} onClose={onClose}>
       {open && <RangeForm webhook={webhook} onClose={onClose} onSent={onSent} />}
     </Dialog>
   );
@@ -56,14 +57,14 @@ function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
     <form class="form" onSubmit={submit}>
       <WhichField which={which} />
       <div class="form-pair">
-        <Field label="From (UTC)" error={fieldError(error.value, 'date_from')}>
+        <Field label={t('From (UTC)')} error={fieldError(error.value, 'date_from')}>
           <input
             type="date"
             max={to.value || undefined}
             onChange={(event) => (from.value = event.currentTarget.value)}
           />
         </Field>
-        <Field label="To (UTC)" error={fieldError(error.value, 'date_to')}>
+        <Field label={t('To (UTC)')} error={fieldError(error.value, 'date_to')}>
           <input
             type="date"
             min={from.value || undefined}
@@ -72,11 +73,11 @@ function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
         </Field>
       </div>
       <Preview webhook={webhook} which={which.value} from={from.value} to={to.value} />
-      {webhook.status === 'disabled' && <p class="notice is-warn">The webhook is disabled. Enable it first.</p>}
+      {webhook.status === 'disabled' && <p class="notice is-warn">{t('The webhook is disabled. Enable it first.')}</p>}
       <FormError error={rest} />
       <FormActions
-        label="Resend"
-        busyLabel="Starting…"
+        label={t('Resend')}
+        busyLabel={t('Starting…')}
         isBusy={busy.value}
         isDisabled={webhook.status === 'disabled'}
         onCancel={onClose}
@@ -87,11 +88,11 @@ function RangeForm({ webhook, onClose, onSent }: Omit<Props, 'open'>) {
 
 function WhichField({ which }: { which: Signal<Which> }) {
   return (
-    <Field label="Events">
+    <Field label={t('Events')}>
       <select value={which.value} onChange={(event) => (which.value = event.currentTarget.value as Which)}>
         {WHICH.map(({ value, label }) => (
           <option key={value} value={value}>
-            {label}
+            {t(label)}
           </option>
         ))}
       </select>
@@ -119,15 +120,19 @@ function Preview({ webhook, which, from, to }: PreviewProps) {
   );
   return (
     <p class="muted small" role="status">
-      {which === 'missed' ? 'Missed events are counted when they are resent.' : previewOf(counted.value ?? null, which)}
+      {which === 'missed'
+        ? t('Missed events are counted when they are resent.')
+        : previewOf(counted.value ?? null, which)}
     </p>
   );
 }
 
 function previewOf(count: number | null, which: Which): string {
-  if (count === null) return 'Counting…';
-  const deliveries = `${count.toLocaleString('en')} ${which === 'delivered' ? 'delivered' : 'failed'} in this period`;
-  return which === '' ? `${deliveries}, plus any events missed while the webhook was disabled.` : `${deliveries}.`;
+  if (count === null) return t('Counting…');
+  if (which === 'delivered') return t('{count, number} delivered in this period.', { count });
+  return which === 'failed'
+    ? t('{count, number} failed in this period.', { count })
+    : t('{count, number} failed in this period, plus any events missed while the webhook was disabled.', { count });
 }
 
 function Sent({ count, onClose }: { count: number; onClose: () => void }) {
@@ -135,12 +140,15 @@ function Sent({ count, onClose }: { count: number; onClose: () => void }) {
     <div class="form">
       <p role="status">
         {count === 0
-          ? 'There was nothing to resend in this period.'
-          : `${count.toLocaleString('en')} ${count === 1 ? 'event is' : 'events are'} being resent. They appear in the log as they are sent.`}
+          ? t('There was nothing to resend in this period.')
+          : t(
+              '{count, plural, one {# event is} other {# events are}} being resent. They appear in the log as they are sent.',
+              { count },
+            )}
       </p>
       <div class="form-actions">
         <button type="button" class="button is-primary" onClick={onClose}>
-          Done
+          {t('Done')}
         </button>
       </div>
     </div>
