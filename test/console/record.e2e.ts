@@ -4,7 +4,7 @@ import { SPEECH } from '../../src/testing/speech.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
-import { go, signInByLink, storedItems, useConsole } from '../support/browser/browser.js';
+import { go, hearUnprocessed, signInByLink, storedItems, useConsole } from '../support/browser/browser.js';
 import { expectGood } from '../support/browser/views.js';
 
 async function secondsOf(work: () => Promise<void>): Promise<number> {
@@ -42,16 +42,6 @@ describe('recording in the console', () => {
     const { body } = await by.get('/v1/recordings').expect(200);
     return (body as { recordings: { id: string; duration_seconds: number; custom_tags: object }[] }).recordings;
   };
-
-  /** The gain control of the browser makes it a matter of chance what PocketSphinx hears. */
-  const hearUnprocessed = (page: Page) =>
-    page.addInitScript(() => {
-      const { mediaDevices } = navigator;
-      const open = mediaDevices.getUserMedia.bind(mediaDevices);
-      const unprocessed = { autoGainControl: false, noiseSuppression: false, echoCancellation: false };
-      mediaDevices.getUserMedia = ({ audio }: MediaStreamConstraints = {}) =>
-        open({ audio: { ...(audio as MediaTrackConstraints), ...unprocessed } });
-    });
 
   describe('with a service that transcribes', () => {
     const transcribing = useService();

@@ -67,6 +67,11 @@ export function hideItem(id: string): void {
   uploads.value = uploads.peek().filter(({ item }) => item.id !== id);
 }
 
+/** What has arrived as this recording. */
+export function hideArrived(recordingId: string): void {
+  uploads.value = uploads.peek().filter((view) => view.recordingId !== recordingId);
+}
+
 export function showArrived(id: string, recordingId: string): void {
   const view = viewOf(id);
   if (!view || view.phase === 'sent') return;

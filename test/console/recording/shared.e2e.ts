@@ -29,7 +29,6 @@ describe('a shared recording', () => {
 
   it('is shared in the console, read and heard by somebody without an account, and ended', async () => {
     const page = await tested.open({ route: `/recordings/${id}` });
-    await page.getByLabel('More', { exact: true }).click();
     await button(page, 'Share…').click();
     await page.getByRole('checkbox', { name: /^With the audio/ }).check();
     await expectGoodEverywhere(page, 'recording-share');
@@ -49,7 +48,6 @@ describe('a shared recording', () => {
     await expectGoodEverywhere(other, 'shared');
 
     await page.keyboard.press('Escape');
-    await page.getByLabel('More', { exact: true }).click();
     await button(page, 'Share…').click();
     await page.getByText(/^Opened once · ends /).waitFor();
     await button(page, 'End').click();

@@ -171,6 +171,19 @@ export async function signInByLink(page: Page, client: ApiClient): Promise<void>
   await page.getByRole('navigation').first().waitFor();
 }
 
+/**
+ * Turns off what the browser does to the sound of the microphone, before anything is loaded: its gain control makes it a
+ * matter of chance what PocketSphinx hears.
+ */
+export const hearUnprocessed = (page: Page) =>
+  page.addInitScript(() => {
+    const { mediaDevices } = navigator;
+    const open = mediaDevices.getUserMedia.bind(mediaDevices);
+    const unprocessed = { autoGainControl: false, noiseSuppression: false, echoCancellation: false };
+    mediaDevices.getUserMedia = ({ audio }: MediaStreamConstraints = {}) =>
+      open({ audio: { ...(audio as MediaTrackConstraints), ...unprocessed } });
+  });
+
 /** Runs in the page before its scripts, and in those that have no storage. */
 function turnOffLiveWords(): void {
   if (location.protocol.startsWith('http')) localStorage.setItem('vnotes.live-words', 'off');

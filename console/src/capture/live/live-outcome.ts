@@ -2,6 +2,7 @@ import { toast } from '../../components/toast';
 import { client } from '../../session/session';
 import type { Description } from '../../uploads/new-note-details';
 import type { UploadItem } from '../../uploads/store/upload-item';
+import { changeView } from '../../uploads/upload-list';
 import { enqueueRecording, keepArrived } from '../../uploads/uploads';
 import { titleOfItem } from '../../format/recording-title';
 
@@ -12,6 +13,7 @@ export const isAsBegun = (item: UploadItem, begun: Description): boolean =>
 /** The service has the whole recording: the copy of the browser goes. */
 export async function keepLive(item: UploadItem, begun: Description, recordingId: string): Promise<void> {
   await describe(item, begun, recordingId);
+  changeView(item.id, { item });
   await keepArrived(item.id, recordingId);
 }
 

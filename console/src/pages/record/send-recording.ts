@@ -1,9 +1,10 @@
 import { recorder } from '../../capture/recorder';
 import { toast } from '../../components/toast';
 import { navigate } from '../../routing/hash-location';
+import { hideArrived } from '../../uploads/upload-list';
 import { isNoteValid, noteTitle } from './details/note-form';
 
-/** Ends the recording, sends it and shows its note where the person still waits for it, unless a tag is wrong. */
+/** Ends the recording and sends it, unless a tag is wrong. Where the person still waits, its note takes its place. */
 export async function sendRecording(): Promise<void> {
   const from = location.hash;
   if (!isNoteValid.value) {
@@ -15,5 +16,7 @@ export async function sendRecording(): Promise<void> {
   }
   const recordingId = await recorder.finish();
   noteTitle.value = '';
-  if (recordingId !== null && location.hash === from) navigate(`/recordings/${recordingId}`);
+  if (recordingId === null || location.hash !== from) return;
+  hideArrived(recordingId);
+  navigate(`/recordings/${recordingId}`);
 }

@@ -5,6 +5,7 @@ import type { Recording, Transcription } from 'vnotes';
 import { deleteWithUndo } from '../../bulk/deletions';
 import { Badge } from '../../components/badge';
 import { Failed } from '../../components/failed';
+import { Icon } from '../../components/icon';
 import { formatDate } from '../../format/date';
 import { titleOf } from '../../format/recording-title';
 import { PageHeader } from '../../layout/page-header';
@@ -122,15 +123,16 @@ function Actions({ note, onAgain, onEdit, onShare }: ActionsProps) {
   return (
     <>
       {!isShown && <DownloadMenu note={note} version="current" />}
+      {isWritable && (
+        <button type="button" class="button" onClick={onShare}>
+          <Icon name="external" />
+          <span>Share…</span>
+        </button>
+      )}
       <Menu label="More" icon="more" iconOnly>
         {isWritable && (
           <MenuItem icon="edit" onClick={onEdit}>
             Title and tags…
-          </MenuItem>
-        )}
-        {isWritable && (
-          <MenuItem icon="external" onClick={onShare}>
-            Share…
           </MenuItem>
         )}
         {!isUnderWay && isWritable && (
