@@ -8,7 +8,7 @@ export const ACCOUNT = {
   'Save: {what}': 'Speichern: {what}',
   'Names and words to expect': 'Namen und Wörter, die vorkommen',
   'One on a line, the most important first. At most 15 of them reach the engine.':
-    'Einer pro Zeile, die wichtigsten zuerst. Höchstens 15 davon erreichen die Spracherkennung.',
+    'Ein Eintrag pro Zeile, die wichtigsten zuerst. Höchstens 15 davon erreichen die Spracherkennung.',
   'How many to tell apart': 'Wie viele unterschieden werden',
   Retention: 'Aufbewahrung',
   'Delete the audio once it is transcribed': 'Audio löschen, sobald es transkribiert ist',
