@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
+import { t } from '../language/texts';
 import type { LevelMonitor } from './level-monitor';
 import './level-meter.css';
 
@@ -13,7 +14,7 @@ export function LevelMeter({ monitor, paused }: { monitor: LevelMonitor | null; 
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => (canvas.current ? animate(canvas.current, monitor) : undefined), [monitor, paused]);
   const className = paused ? 'level-meter is-paused' : 'level-meter';
-  return <canvas ref={canvas} class={className} role="img" aria-label="Microphone level" />;
+  return <canvas ref={canvas} class={className} role="img" aria-label={t('Microphone level')} />;
 }
 
 /** @returns ends it */

@@ -1,9 +1,10 @@
+import type { Text } from '../language/texts';
 import { audioType } from './audio-type';
 
 /** Why there is no sound to record. */
 export interface MicrophoneProblem {
-  title: string;
-  hint: string;
+  title: Text;
+  hint: Text;
 }
 
 const INSECURE: MicrophoneProblem = {
@@ -31,6 +32,11 @@ const BUSY: MicrophoneProblem = {
   hint: 'Another program may be using it. Close it, or choose another microphone.',
 };
 
+const FAILED: MicrophoneProblem = {
+  title: 'The recording could not start',
+  hint: 'Try again, or choose another microphone.',
+};
+
 export const DISCONNECTED: MicrophoneProblem = {
   title: 'The microphone was disconnected',
   hint: 'The audio recorded so far is saved below.',
@@ -54,7 +60,8 @@ export function microphoneProblemOf(error: unknown): MicrophoneProblem {
   if (name === 'NotAllowedError' || name === 'SecurityError') return DENIED;
   if (name === 'NotFoundError' || name === 'OverconstrainedError') return MISSING;
   if (name === 'NotReadableError' || name === 'AbortError') return BUSY;
-  return { title: 'The recording could not start', hint: error instanceof Error ? error.message : String(error) };
+  console.error('The recording could not start', error);
+  return FAILED;
 }
 
 /** Whether the person blocked the microphone before; browsers that do not tell are asked by recording. */

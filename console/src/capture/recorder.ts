@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 
 import { toast } from '../components/toast';
+import { t, type Text } from '../language/texts';
 import { titleMark } from '../layout/use-page-title';
 import { client } from '../session/session';
 import { captureLock, holdLock } from '../uploads/sending/locks';
@@ -149,7 +150,7 @@ class Recorder {
   private async dropEmpty(item: UploadItem): Promise<void> {
     this.live.value?.abandon();
     await discardItem(item.id);
-    toast('Nothing was recorded: the microphone sent no sound.', { tone: 'bad' });
+    toast(t('Nothing was recorded: the microphone sent no sound.'), { tone: 'bad' });
   }
 
   /** @returns null when nothing is recorded, or it is being stopped already */
@@ -175,16 +176,16 @@ class Recorder {
     this.seconds.value = session.watch.seconds;
     const limit = limitReached(session);
     if (limit === null || this.state.value === 'saving') return;
-    toast(`The recording has reached the limit of ${limit}. It is being sent.`, {
-      duration: 60_000,
-    });
+    toast(t(limit), { duration: 60_000 });
     void this.finish();
   }
 }
 
-function limitReached({ writer, watch }: CaptureSession): string | null {
-  if (writer.item.size >= LARGEST_RECORDING_BYTES) return '25 MB';
-  return watch.seconds >= LONGEST_RECORDING_SECONDS ? 'two hours' : null;
+function limitReached({ writer, watch }: CaptureSession): Text | null {
+  if (writer.item.size >= LARGEST_RECORDING_BYTES)
+    return 'The recording has reached the limit of 25 MB. It is being sent.';
+  if (watch.seconds < LONGEST_RECORDING_SECONDS) return null;
+  return 'The recording has reached the limit of two hours. It is being sent.';
 }
 
 export const recorder = new Recorder();

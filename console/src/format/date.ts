@@ -17,6 +17,9 @@ export function dateOf(text: string): Date {
   return new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
 }
 
+/** Day and time where the person is. @param at milliseconds since 1970 */
+export const formatInstant = (at: number): string => FULL.value.format(at);
+
 /** Day and time where the person is. */
 export function formatDate(text: string): string {
   return FULL.value.format(dateOf(text));

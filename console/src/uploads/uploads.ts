@@ -3,7 +3,7 @@ import { effect, untracked } from '@preact/signals';
 import { accountId } from '../session/account';
 import { client, currentKey } from '../session/session';
 import { captureLock, heldLocks, whenFree } from './sending/locks';
-import { EMPTY, LARGEST_FILE_BYTES, TOO_LARGE } from './sending/problems';
+import { empty, LARGEST_FILE_BYTES, tooLarge } from './sending/problems';
 import { onTabMessage, type TabMessage, tellTabs } from './sending/tabs';
 import type { NoteDetails } from './new-note-details';
 import { newItem, randomId, SHARED, type UploadItem } from './store/upload-item';
@@ -96,7 +96,7 @@ function itemFor(file: File, details: NoteDetails): UploadItem {
 }
 
 async function addFile(file: File, item: UploadItem): Promise<void> {
-  const problem = file.size > LARGEST_FILE_BYTES ? TOO_LARGE : file.size === 0 ? EMPTY : null;
+  const problem = file.size > LARGEST_FILE_BYTES ? tooLarge() : file.size === 0 ? empty() : null;
   if (problem) {
     keepInMemory(item.id, file);
     return showItem({ ...item, state: 'refused', problem }, { durable: false });

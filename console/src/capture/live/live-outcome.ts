@@ -5,6 +5,7 @@ import type { UploadItem } from '../../uploads/store/upload-item';
 import { changeView } from '../../uploads/upload-list';
 import { enqueueRecording, keepArrived } from '../../uploads/uploads';
 import { titleOfItem } from '../../format/recording-title';
+import { t } from '../../language/texts';
 
 /** Whether it is transcribed as the person wants it: what is live has the language and speakers of its beginning. */
 export const isAsBegun = (item: UploadItem, begun: Description): boolean =>
@@ -34,7 +35,7 @@ async function describe(item: UploadItem, begun: Description, recordingId: strin
   try {
     await client.peek()?.recordings.update(recordingId, changes);
   } catch {
-    toast('The recording is sent. Its title and tags could not be saved: change them on its page.', { tone: 'bad' });
+    toast(t('The recording is sent. Its title and tags could not be saved: change them on its page.'), { tone: 'bad' });
   }
 }
 
@@ -43,6 +44,6 @@ export async function removeLive(recordingId: string): Promise<void> {
   try {
     await client.peek()?.recordings.delete(recordingId);
   } catch {
-    toast('The service still has the recording that was made live. Delete it in the list.', { tone: 'bad' });
+    toast(t('The service still has the recording that was made live. Delete it in the list.'), { tone: 'bad' });
   }
 }

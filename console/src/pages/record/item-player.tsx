@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { titleOfItem } from '../../format/recording-title';
 import type { UploadItem } from '../../uploads/store/upload-item';
 import { bytesOf } from '../../uploads/store/upload-store';
+import { t } from '../../language/texts';
 
 /** Plays what is in the browser. */
 export function ItemPlayer({ item }: { item: UploadItem }) {
@@ -22,5 +23,7 @@ export function ItemPlayer({ item }: { item: UploadItem }) {
       setTimeout(() => URL.revokeObjectURL(made), 60_000);
     };
   }, [item.id, item.size]);
-  return url === '' ? null : <audio class="item-player" controls src={url} aria-label={`Play ${titleOfItem(item)}`} />;
+  return url === '' ? null : (
+    <audio class="item-player" controls src={url} aria-label={t('Play {title}', { title: titleOfItem(item) })} />
+  );
 }

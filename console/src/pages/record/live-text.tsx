@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { chooseLiveWords, mayLiveWords, wantsLiveWords } from '../../capture/live/live-choice';
 import type { LiveCapture } from '../../capture/live/live-capture';
 import '../../forms/choices.css';
+import { t } from '../../language/texts';
 import './live-text.css';
 
 /** So far from the end the person reads what was said before. */
@@ -21,9 +22,9 @@ export function LiveText({ live }: { live: LiveCapture }) {
     (isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX);
   const hasWords = finals.length > 0 || partial !== '';
   return (
-    <section class="live-text" aria-label="Live words">
+    <section class="live-text" aria-label={t('Live words')}>
       {(hasWords || live.state.value !== 'off') && (
-        <div class="live-words" ref={box} role="group" aria-label="Words so far" onScroll={look}>
+        <div class="live-words" ref={box} role="group" aria-label={t('Words so far')} onScroll={look}>
           <p dir="auto">
             <span role="log" aria-live="polite">
               {finals.map(({ item, text }) => (
@@ -45,9 +46,9 @@ export function LiveText({ live }: { live: LiveCapture }) {
 
 function hintOf({ state, words: { problem } }: LiveCapture, hasWords: boolean): string {
   if (state.value === 'off' || problem.value !== null) {
-    return ['No live words.', problem.value, 'The recording goes on.'].filter(Boolean).join(' ');
+    return [t('No live words.'), problem.value, t('The recording goes on.')].filter(Boolean).join(' ');
   }
-  return hasWords ? '' : 'Words appear here while you speak.';
+  return hasWords ? '' : t('Words appear here while you speak.');
 }
 
 export function LiveSwitch() {
@@ -61,8 +62,8 @@ export function LiveSwitch() {
         onChange={(event) => chooseLiveWords(event.currentTarget.checked)}
       />
       <span>
-        Live words
-        <span class="choice-hint">The audio is sent while you speak, and its words appear here.</span>
+        {t('Live words')}
+        <span class="choice-hint">{t('The audio is sent while you speak, and its words appear here.')}</span>
       </span>
     </label>
   );

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 
 import { microphones } from '../../capture/microphone';
 import { Field } from '../../components/field';
+import { t } from '../../language/texts';
 
 /** Empty for the system's choice. */
 export const microphoneId = signal('');
@@ -23,13 +24,13 @@ export function MicrophoneSelect({ disabled }: { disabled: boolean }) {
   const chosen = named.some(({ deviceId }) => deviceId === microphoneId.value) ? microphoneId.value : '';
   return (
     <div class="recorder-microphone">
-      <Field label="Microphone">
+      <Field label={t('Microphone')}>
         <select
           value={chosen}
           disabled={disabled}
           onChange={(event) => (microphoneId.value = event.currentTarget.value)}
         >
-          <option value="">System default</option>
+          <option value="">{t('System default')}</option>
           {named.map(({ deviceId, label }) => (
             <option key={deviceId} value={deviceId}>
               {label}

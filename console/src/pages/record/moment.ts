@@ -1,8 +1,13 @@
-const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+import { computed } from '@preact/signals';
+
+import { formatInstant } from '../../format/date';
+import { locale } from '../../language/language';
+import { t } from '../../language/texts';
+
+const TIME = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'short' }));
 
 /** `today 14:02`, or the day and the time. @param at milliseconds since 1970 */
 export function formatMoment(at: number, now = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
-  return isToday ? `today ${TIME.format(at)}` : DAY_AND_TIME.format(at);
+  return isToday ? t('today {time}', { time: TIME.value.format(at) }) : formatInstant(at);
 }

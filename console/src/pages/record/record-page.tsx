@@ -2,6 +2,7 @@ import { useSignalEffect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 import { recordingBar } from '../../layout/layout';
 import { PageHeader } from '../../layout/page-header';
 import { chooseFiles } from '../../uploads/file-picker';
@@ -22,12 +23,12 @@ export default function RecordPage() {
   return (
     <>
       <PageHeader
-        title="Record"
-        hint="Record a note, or upload audio files of up to 25 MB."
+        title={t('Record')}
+        hint={t('Record a note, or upload audio files of up to 25 MB.')}
         actions={
           <button type="button" class="button" onClick={() => void upload()}>
             <Icon name="upload" />
-            Upload files
+            {t('Upload files')}
           </button>
         }
       />

@@ -5,6 +5,7 @@ import { LevelMeter } from '../../capture/level-meter';
 import { recorder } from '../../capture/recorder';
 import { formatDuration, spokenDuration } from '../../format/duration';
 import { useShortcut } from '../../hooks/use-shortcut';
+import { t } from '../../language/texts';
 import { DiscardDialog } from './discard-dialog';
 import { ItemPlayer } from './item-player';
 import { LiveSwitch, LiveText } from './live-text';
@@ -21,7 +22,7 @@ const QUESTION_SECONDS = 5;
 export function RecorderCard() {
   const [asks, setAsks] = useState(false);
   const main = useRef<HTMLButtonElement>(null);
-  useShortcut('r', 'Record, pause or resume', () => main.current?.click());
+  useShortcut('r', t('Record, pause or resume'), () => main.current?.click());
   useFocusAfterRecording(main);
   useDescription();
   const discard = () => (recorder.seconds.value > QUESTION_SECONDS ? setAsks(true) : void recorder.discard());
@@ -29,7 +30,7 @@ export function RecorderCard() {
   const state = recorder.state.value;
   const seconds = Math.floor(recorder.seconds.value);
   return (
-    <section class={`card recorder is-${state}`} aria-label="Recorder">
+    <section class={`card recorder is-${state}`} aria-label={t('Recorder')}>
       <div class="recorder-stage">
         <div class="recorder-time numbers" role="timer" aria-label={spokenDuration(seconds)}>
           {formatDuration(seconds)}
@@ -62,19 +63,19 @@ function start(): void {
 function statusOf(): string {
   switch (recorder.state.value) {
     case 'idle':
-      return 'Press Record and start speaking.';
+      return t('Press Record and start speaking.');
     case 'starting':
-      return 'Waiting for the microphone. Your browser may ask for permission.';
+      return t('Waiting for the microphone. Your browser may ask for permission.');
     case 'recording':
       return recorder.session.value?.level.silent.value
-        ? 'No sound detected. Is the microphone muted?'
+        ? t('No sound detected. Is the microphone muted?')
         : recorder.live.value?.state.value === 'on'
-          ? 'Recording. The audio is sent while you speak.'
-          : 'Recording. The audio is kept in this browser until it is sent.';
+          ? t('Recording. The audio is sent while you speak.')
+          : t('Recording. The audio is kept in this browser until it is sent.');
     case 'paused':
-      return 'Paused';
+      return t('Paused');
     default:
-      return 'Saving…';
+      return t('Saving…');
   }
 }
 

@@ -3,6 +3,7 @@ import type { RefObject } from 'preact';
 import { standingProblem } from '../../capture/microphone';
 import { recorder } from '../../capture/recorder';
 import { Icon, type IconName } from '../../components/icon';
+import { t } from '../../language/texts';
 
 interface ControlsProps {
   main: RefObject<HTMLButtonElement | null>;
@@ -21,7 +22,7 @@ export function RecorderControls({ main, onStart, onSend, onDiscard }: ControlsP
       {isActive && (
         <button type="button" class="button is-quiet is-danger" onClick={onDiscard}>
           <Icon name="trash" />
-          Discard
+          {t('Discard')}
         </button>
       )}
       <button
@@ -38,7 +39,7 @@ export function RecorderControls({ main, onStart, onSend, onDiscard }: ControlsP
       {isActive && (
         <button type="button" class="button is-primary" onClick={onSend}>
           <Icon name="upload" />
-          Finish and send
+          {t('Finish and send')}
         </button>
       )}
     </div>
@@ -48,10 +49,10 @@ export function RecorderControls({ main, onStart, onSend, onDiscard }: ControlsP
 function mainAction(onStart: () => void): { label: string; icon: IconName; run: () => void } {
   switch (recorder.state.value) {
     case 'recording':
-      return { label: 'Pause', icon: 'pause', run: () => void recorder.pause() };
+      return { label: t('Pause'), icon: 'pause', run: () => void recorder.pause() };
     case 'paused':
-      return { label: 'Resume', icon: 'mic', run: () => recorder.resume() };
+      return { label: t('Resume'), icon: 'mic', run: () => recorder.resume() };
     default:
-      return { label: 'Record', icon: 'mic', run: onStart };
+      return { label: t('Record'), icon: 'mic', run: onStart };
   }
 }

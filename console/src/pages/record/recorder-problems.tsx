@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { BLOCKED, isMicrophoneBlocked, standingProblem } from '../../capture/microphone';
 import { recorder } from '../../capture/recorder';
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 
 /** Why nothing can be recorded, before the person tries and after. */
 export function RecorderProblems() {
@@ -14,7 +15,7 @@ export function RecorderProblems() {
         <div class="notice is-bad">
           <Icon name="alert" />
           <p>
-            <strong>{problem.title}.</strong> {problem.hint}
+            <strong>{t(problem.title)}.</strong> {t(problem.hint)}
           </p>
         </div>
       )}
@@ -22,8 +23,8 @@ export function RecorderProblems() {
         <div class="notice is-warn">
           <Icon name="alert" />
           <p>
-            <strong>Browser storage is full.</strong> New audio is kept in this tab only: finish and send it before you
-            close the tab.
+            <strong>{t('Browser storage is full.')}</strong>{' '}
+            {t('New audio is kept in this tab only: finish and send it before you close the tab.')}
           </p>
         </div>
       )}

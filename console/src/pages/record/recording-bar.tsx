@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter-preact';
 import { recorder } from '../../capture/recorder';
 import { Icon } from '../../components/icon';
 import { formatDuration, spokenDuration } from '../../format/duration';
+import { t } from '../../language/texts';
 import { sendRecording } from './send-recording';
 import './recording-bar.css';
 
@@ -13,10 +14,10 @@ export function RecordingBar() {
   if (path === '/record' || state === 'idle' || state === 'starting') return null;
   const seconds = Math.floor(recorder.seconds.value);
   return (
-    <section class={`recording-bar is-${state}`} aria-label="Recorder">
+    <section class={`recording-bar is-${state}`} aria-label={t('Recorder')}>
       <Link href="/record" class="recording-bar-state">
         <span class="recording-dot" />
-        <span>{WORDS[state]}</span>
+        <span>{t(WORDS[state])}</span>
         <span class="numbers" role="timer" aria-label={spokenDuration(seconds)}>
           {formatDuration(seconds)}
         </span>
@@ -26,17 +27,17 @@ export function RecordingBar() {
           {state === 'recording' ? (
             <button type="button" class="button" onClick={() => void recorder.pause()}>
               <Icon name="pause" />
-              Pause
+              {t('Pause')}
             </button>
           ) : (
             <button type="button" class="button" onClick={() => recorder.resume()}>
               <Icon name="mic" />
-              Resume
+              {t('Resume')}
             </button>
           )}
           <button type="button" class="button is-primary" onClick={() => void sendRecording()}>
             <Icon name="upload" />
-            Finish and send
+            {t('Finish and send')}
           </button>
         </div>
       )}
@@ -44,4 +45,4 @@ export function RecordingBar() {
   );
 }
 
-const WORDS = { recording: 'Recording', paused: 'Paused', saving: 'Saving…' };
+const WORDS = { recording: 'Recording', paused: 'Paused', saving: 'Saving…' } as const;

@@ -4,6 +4,7 @@ import { titleOfItem } from '../../format/recording-title';
 import { Icon } from '../../components/icon';
 import { formatBytes } from '../../format/bytes';
 import { formatDuration } from '../../format/duration';
+import { rich, t } from '../../language/texts';
 import { RowActions } from '../../uploads/tray/row-actions';
 import { interrupted, type UploadView } from '../../uploads/upload-list';
 import { ItemPlayer } from './item-player';
@@ -16,7 +17,7 @@ export function UnsentRecordings() {
   return (
     <section class="card unsent" aria-labelledby="unsent">
       <div class="card-header">
-        <h2 id="unsent">Not sent yet</h2>
+        <h2 id="unsent">{t('Not sent yet')}</h2>
       </div>
       <ul>
         {interrupted.value.map((view) => (
@@ -34,8 +35,10 @@ function UnsentRecording({ view }: { view: UploadView }) {
     <li class="unsent-item">
       <div class="unsent-text">
         <p>
-          A recording of <strong class="numbers">{formatDuration(item.seconds ?? 0)}</strong> from{' '}
-          {formatMoment(item.createdAt)} was not sent.
+          {rich('A recording of {time} from {moment} was not sent.', {
+            time: <strong class="numbers">{formatDuration(item.seconds ?? 0)}</strong>,
+            moment: formatMoment(item.createdAt),
+          })}
         </p>
         <p class="muted small">
           <span dir="auto">{titleOfItem(item)}</span> · {formatBytes(item.size)}
@@ -46,11 +49,11 @@ function UnsentRecording({ view }: { view: UploadView }) {
           type="button"
           class="button is-quiet"
           aria-expanded={plays}
-          aria-label={`Play: ${titleOfItem(item)}`}
+          aria-label={t('Play: {title}', { title: titleOfItem(item) })}
           onClick={() => setPlays(!plays)}
         >
           <Icon name="play" />
-          Play
+          {t('Play')}
         </button>
         <RowActions view={view} />
       </div>

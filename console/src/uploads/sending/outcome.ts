@@ -1,6 +1,7 @@
 import { ApiError, ConnectionError, TimeoutError } from 'vnotes';
 
-import { problemOf, UNREADABLE } from './problems';
+import { t } from '../../language/texts';
+import { problemOf, unreadable } from './problems';
 import type { Problem } from '../store/upload-item';
 
 /** What follows from a failed attempt. */
@@ -26,7 +27,7 @@ export function outcomeOf(error: unknown, attempt: number): Outcome {
 }
 
 function problemOfPlatform(error: unknown): Problem {
-  if (error instanceof DOMException && ['NotReadableError', 'NotFoundError'].includes(error.name)) return UNREADABLE;
+  if (error instanceof DOMException && ['NotReadableError', 'NotFoundError'].includes(error.name)) return unreadable();
   const message = error instanceof Error ? error.message : String(error);
-  return { code: 'refused', message, hint: 'It is kept here: try again, or download it.' };
+  return { code: 'refused', message, hint: t('It is kept here: try again, or download it.') };
 }

@@ -5,7 +5,7 @@ import { rateLimit } from '../../session/session';
 import { attemptUpload } from './attempt';
 import { tryWithLock, uploadLock, whenFree } from './locks';
 import { outcomeOf } from './outcome';
-import { LARGEST_FILE_BYTES, TOO_LARGE, UNSURE } from './problems';
+import { LARGEST_FILE_BYTES, tooLarge, unsure } from './problems';
 import { tellTabs } from './tabs';
 import type { Problem, UploadItem } from '../store/upload-item';
 import { changeView, hideItem, showItem, uploads, type UploadView, viewOf } from '../upload-list';
@@ -147,10 +147,10 @@ export class UploadQueue {
 
   /** What must not be sent as it is. */
   private problemBefore({ size, attempted }: UploadItem): Problem | null {
-    if (size > LARGEST_FILE_BYTES) return TOO_LARGE;
+    if (size > LARGEST_FILE_BYTES) return tooLarge();
     if (!attempted) return null;
     const isKnown = attempted.by === this.apiKey && Date.now() - attempted.at < KEY_LIFETIME_MS;
-    return isKnown ? null : UNSURE;
+    return isKnown ? null : unsure();
   }
 
   private showProgress(id: string, sent: number): void {

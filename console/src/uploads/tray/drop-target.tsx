@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 
 import { Icon } from '../../components/icon';
 import { toast } from '../../components/toast';
+import { t } from '../../language/texts';
 import { may, reasonFor } from '../../session/permissions';
 import { newNoteDetails } from '../new-note-details';
 import { addFiles } from '../uploads';
@@ -20,7 +21,7 @@ export function DropTarget() {
     <div class="drop-target" role="status">
       <p>
         <Icon name="upload" size={32} />
-        Drop audio files to upload them
+        {t('Drop audio files to upload them')}
       </p>
     </div>
   ) : null;
@@ -58,7 +59,7 @@ function takeFiles({ items }: DataTransfer): void {
   if (!may('recordings:write')) return void toast(reasonFor('recordings:write', 'upload recordings'));
   const all = [...items].filter(({ kind }) => kind === 'file');
   const files = all.filter((item) => !item.webkitGetAsEntry()?.isDirectory);
-  if (files.length < all.length) toast('Folders cannot be uploaded. Drop the files instead.');
+  if (files.length < all.length) toast(t('Folders cannot be uploaded. Drop the files instead.'));
   const taken = files.flatMap((item) => item.getAsFile() ?? []);
   void addFiles(taken, newNoteDetails());
 }

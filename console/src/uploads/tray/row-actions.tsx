@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 
 import { titleOfItem } from '../../format/recording-title';
+import { t, type Text } from '../../language/texts';
 import type { UploadView } from '../upload-list';
 import { discardItem, downloadItem, sendItem } from '../uploads';
 
@@ -10,17 +11,18 @@ export function RowActions({ view }: { view: UploadView }) {
   const [asks, setAsks] = useState(false);
   const { item, phase } = view;
   if (asks) return <ConfirmDiscard view={view} onKeep={() => setAsks(false)} />;
-  if (phase === 'recording') return <RowLink to="/record" label="Show" name={titleOfItem(item)} />;
-  if (phase === 'sent') return <RowLink to={`/recordings/${view.recordingId}`} label="Open" name={titleOfItem(item)} />;
+  if (phase === 'recording') return <RowLink to="/record" label={t('Show')} name={titleOfItem(item)} />;
+  if (phase === 'sent')
+    return <RowLink to={`/recordings/${view.recordingId}`} label={t('Open')} name={titleOfItem(item)} />;
   const send = sendLabel(view);
   const discard = () => (item.kind === 'recording' ? setAsks(true) : void discardItem(item.id));
   return (
     <div class="upload-actions">
-      {send && <RowButton label={send} name={titleOfItem(item)} strong run={() => void sendItem(item.id)} />}
+      {send && <RowButton label={t(send)} name={titleOfItem(item)} strong run={() => void sendItem(item.id)} />}
       {item.kind === 'recording' && phase !== 'sending' && (
-        <RowButton label="Download" name={titleOfItem(item)} run={() => void downloadItem(item)} />
+        <RowButton label={t('Download')} name={titleOfItem(item)} run={() => void downloadItem(item)} />
       )}
-      <RowButton label={phase === 'sending' ? 'Cancel' : 'Discard'} name={titleOfItem(item)} run={discard} />
+      <RowButton label={phase === 'sending' ? t('Cancel') : t('Discard')} name={titleOfItem(item)} run={discard} />
     </div>
   );
 }
@@ -30,13 +32,13 @@ function ConfirmDiscard({ view: { item }, onKeep }: { view: UploadView; onKeep: 
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => keep.current?.focus(), []);
   return (
-    <div class="upload-actions" role="group" aria-label={`Discard ${titleOfItem(item)}?`}>
-      <span>This is the only copy. Discard it?</span>
+    <div class="upload-actions" role="group" aria-label={t('Discard {title}?', { title: titleOfItem(item) })}>
+      <span>{t('This is the only copy. Discard it?')}</span>
       <button ref={keep} type="button" class="button" onClick={onKeep}>
-        Keep
+        {t('Keep')}
       </button>
       <button type="button" class="button is-danger" onClick={() => void discardItem(item.id)}>
-        Discard
+        {t('Discard')}
       </button>
     </div>
   );
@@ -67,7 +69,7 @@ function RowButton({ label, name, strong, run }: ActionProps & { strong?: boolea
 }
 
 /** @returns null where sending again as it is cannot help */
-function sendLabel({ phase, item: { problem } }: UploadView): string | null {
+function sendLabel({ phase, item: { problem } }: UploadView): Text | null {
   if (phase === 'interrupted') return 'Send';
   if (phase === 'paced') return 'Send now';
   if (phase === 'network' || phase === 'service') return 'Try now';

@@ -1,45 +1,49 @@
 import type { UploadView } from '../upload-list';
+import { t } from '../../language/texts';
 
 /** What happens to an item, for a person. @param now milliseconds since 1970 */
 export function statusText(view: UploadView, now: number): string {
   switch (view.phase) {
     case 'recording':
-      return 'Recording…';
+      return t('Recording…');
     case 'interrupted':
-      return 'Not sent: the page was closed while recording.';
+      return t('Not sent: the page was closed while recording.');
     case 'queued':
-      return 'Queued';
+      return t('Queued');
     case 'sending':
       return progressText(view);
     case 'elsewhere':
-      return 'Another tab is sending this';
+      return t('Another tab is sending this');
     case 'network':
       return view.until === null
-        ? 'Offline. Resumes automatically.'
-        : `Cannot reach the service. ${nextAttempt(view, now)}`;
+        ? t('Offline. Resumes automatically.')
+        : `${t('Cannot reach the service.')} ${nextAttempt(view, now)}`;
     case 'limit':
-      return `Too many requests. Resumes ${countdown(view, now)}.`;
+      return `${t('Too many requests.')} ${resumption(view, now)}`;
     case 'paced':
-      return `Close to the rate limit. Resumes ${countdown(view, now)}.`;
+      return `${t('Close to the rate limit.')} ${resumption(view, now)}`;
     case 'service':
-      return `The service is not available. ${nextAttempt(view, now)}`;
+      return `${t('The service is not available.')} ${nextAttempt(view, now)}`;
     case 'refused':
-      return view.item.problem?.message ?? 'Refused';
+      return view.item.problem?.message ?? t('Refused');
     default:
-      return 'Sent';
+      return t('Sent');
   }
 }
 
 function progressText({ sent, item: { size } }: UploadView): string {
-  if (size > 0 && sent >= size) return 'Saving…';
-  return `${Math.floor((100 * sent) / Math.max(1, size))}% sent`;
+  if (size > 0 && sent >= size) return t('Saving…');
+  return t('{percent}% sent', { percent: Math.floor((100 * sent) / Math.max(1, size)) });
 }
 
 function nextAttempt(view: UploadView, now: number): string {
-  return `Trying again ${countdown(view, now)}.`;
+  const seconds = secondsLeft(view, now);
+  return seconds > 0 ? t('Trying again in {seconds} s.', { seconds }) : t('Trying again now.');
 }
 
-function countdown({ until }: UploadView, now: number): string {
-  const seconds = Math.ceil(((until ?? now) - now) / 1000);
-  return seconds > 0 ? `in ${seconds} s` : 'now';
+function resumption(view: UploadView, now: number): string {
+  const seconds = secondsLeft(view, now);
+  return seconds > 0 ? t('Resumes in {seconds} s.', { seconds }) : t('Resumes now.');
 }
+
+const secondsLeft = ({ until }: UploadView, now: number): number => Math.ceil(((until ?? now) - now) / 1000);

@@ -1,5 +1,6 @@
 import { titleOfItem } from '../../format/recording-title';
 import { formatBytes } from '../../format/bytes';
+import { t } from '../../language/texts';
 import { RowActions } from './row-actions';
 import { statusText } from './status-text';
 import type { UploadView } from '../upload-list';
@@ -18,11 +19,15 @@ export function UploadRow({ view }: { view: UploadView }) {
         <small>{formatBytes(item.size)}</small>
       </p>
       {['sending', 'elsewhere'].includes(phase) && (
-        <progress value={view.sent} max={Math.max(1, item.size)} aria-label={`Upload of ${titleOfItem(item)}`} />
+        <progress
+          value={view.sent}
+          max={Math.max(1, item.size)}
+          aria-label={t('Upload of {title}', { title: titleOfItem(item) })}
+        />
       )}
       {isLostWithTab(view) && (
         <p class="upload-status is-bad">
-          Browser storage is full. Keep this tab open until it is sent, or free up space.
+          {t('Browser storage is full. Keep this tab open until it is sent, or free up space.')}
         </p>
       )}
       <div class="upload-line">

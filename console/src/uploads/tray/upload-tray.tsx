@@ -2,6 +2,7 @@ import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useLocation } from 'wouter-preact';
 
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 import { DropTarget } from './drop-target';
 import { hideItem, recordedHere, uploads, type UploadView } from '../upload-list';
 import { UploadRow } from './upload-row';
@@ -24,10 +25,10 @@ export function UploadTray() {
     <>
       <DropTarget />
       <p class="visually-hidden" role="status">
-        {summary && `Uploads: ${summary}`}
+        {summary && t('Uploads: {summary}', { summary })}
       </p>
       {summary && (
-        <section class="upload-tray" aria-label="Uploads">
+        <section class="upload-tray" aria-label={t('Uploads')}>
           <TrayHeader summary={summary} open={open.value} onToggle={() => (open.value = !open.value)} />
           {open.value && (
             <ul class="upload-list">
@@ -68,11 +69,11 @@ function TrayHeader({ summary, open, onToggle }: { summary: string; open: boolea
       <div class="upload-tray-header">
         <button type="button" class="button is-quiet upload-toggle" aria-expanded={open} onClick={onToggle}>
           <Icon name={open ? 'chevron-down' : 'chevron-up'} />
-          <span>Uploads: {summary}</span>
+          <span>{t('Uploads: {summary}', { summary })}</span>
         </button>
         {done.length > 0 && (
           <button type="button" class="button is-quiet" onClick={() => done.forEach(({ item }) => hideItem(item.id))}>
-            Clear
+            {t('Clear')}
           </button>
         )}
       </div>
@@ -87,15 +88,17 @@ function Total() {
   const size = moving.reduce((sum, { item }) => sum + item.size, 0);
   const sent = moving.reduce((sum, view) => sum + Math.min(view.sent, view.item.size), 0);
   if (size === 0 || sent >= size) return null;
-  return <progress class="upload-total" value={sent} max={size} aria-label="All uploads" />;
+  return <progress class="upload-total" value={sent} max={size} aria-label={t('All uploads')} />;
 }
 
 /** For example `2 of 5 sent, 1 needs attention`. */
 function summaryOf(shown: readonly UploadView[]): string {
   const views = shown.filter(({ phase }) => phase !== 'recording');
-  if (views.length === 0) return 'recording…';
+  if (views.length === 0) return t('recording…');
   const sent = views.filter(({ phase }) => phase === 'sent').length;
   const stuck = views.filter(({ phase }) => NEEDS_PERSON.has(phase)).length;
-  const all = sent === views.length ? `${sent} sent` : `${sent} of ${views.length} sent`;
-  return stuck > 0 ? `${all}, ${stuck} ${stuck === 1 ? 'needs' : 'need'} attention` : all;
+  const all =
+    sent === views.length ? t('{sent} sent', { sent }) : t('{sent} of {all} sent', { sent, all: views.length });
+  if (stuck === 0) return all;
+  return `${all}, ${t('{stuck, plural, one {# needs} other {# need}} attention', { stuck })}`;
 }

@@ -2,7 +2,8 @@ import type { Signal } from '@preact/signals';
 
 import { Field } from '../../../components/field';
 import { SpeakerOptions } from '../../../forms/speaker-options';
-import { LANGUAGES, titleOf } from './languages';
+import { t } from '../../../language/texts';
+import { languages, languageTitle } from '../../../format/languages';
 import { noteLanguage, noteSecondLanguage, noteSpeakers, noteTitle } from './note-form';
 import { TagFields } from './tag-fields';
 
@@ -11,10 +12,10 @@ export function NoteFields() {
   return (
     <section class="card" aria-labelledby="note-fields">
       <div class="card-header">
-        <h2 id="note-fields">Details</h2>
+        <h2 id="note-fields">{t('Details')}</h2>
       </div>
       <div class="card-body form">
-        <Field label="Title" hint="Shown in the list of recordings.">
+        <Field label={t('Title')} hint={t('Shown in the list of recordings.')}>
           <input
             value={noteTitle}
             maxLength={200}
@@ -23,15 +24,15 @@ export function NoteFields() {
             onInput={(event) => (noteTitle.value = event.currentTarget.value)}
           />
         </Field>
-        <Field label="Spoken language">{languageSelect(noteLanguage, 'Automatic')}</Field>
+        <Field label={t('Spoken language')}>{languageSelect(noteLanguage, t('Automatic'))}</Field>
         {noteLanguage.value !== '' && (
-          <Field label="Second language" hint="If you change between two.">
-            {languageSelect(noteSecondLanguage, 'None')}
+          <Field label={t('Second language')} hint={t('If you change between two.')}>
+            {languageSelect(noteSecondLanguage, t('None'))}
           </Field>
         )}
-        <Field label="Speakers" hint="How many to tell apart in the transcript.">
+        <Field label={t('Speakers')} hint={t('How many to tell apart in the transcript.')}>
           <select value={noteSpeakers.value} onChange={(event) => (noteSpeakers.value = event.currentTarget.value)}>
-            <SpeakerOptions unset="Account setting" />
+            <SpeakerOptions unset={t('Account setting')} />
           </select>
         </Field>
         <TagFields />
@@ -44,9 +45,9 @@ export function NoteFields() {
 const languageSelect = (chosen: Signal<string>, none: string) => (
   <select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
     <option value="">{none}</option>
-    {LANGUAGES.map((language) => (
+    {languages.value.map((language) => (
       <option key={language} value={language}>
-        {titleOf(language)}
+        {languageTitle(language)}
       </option>
     ))}
   </select>

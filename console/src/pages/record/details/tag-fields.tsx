@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
+import { t } from '../../../language/texts';
 import { addTag, changeTag, noteTags, removeTag } from './note-form';
 import { canAddTag, tagError, type TagRow, tagsError } from './tag-rules';
 import './tag-fields.css';
@@ -16,8 +17,8 @@ export function TagFields() {
   };
   return (
     <fieldset class="tag-fields" ref={group}>
-      <legend>Tags</legend>
-      {rows.length === 0 && <p class="hint">Labels to filter by, such as a project or a customer number.</p>}
+      <legend>{t('Tags')}</legend>
+      {rows.length === 0 && <p class="hint">{t('Labels to filter by, such as a project or a customer number.')}</p>}
       {rows.map((row, i) => (
         <TagInputs key={row.id} row={row} number={i + 1} error={tagError(row, rows)} />
       ))}
@@ -29,7 +30,7 @@ export function TagFields() {
       {canAddTag(rows) && (
         <button type="button" class="button" onClick={add}>
           <Icon name="plus" />
-          Add a tag
+          {t('Add a tag')}
         </button>
       )}
     </fieldset>
@@ -42,8 +43,8 @@ function TagInputs({ row, number, error }: { row: TagRow; number: number; error:
     <div class="tag-row">
       <input
         class="input"
-        aria-label={`Name of tag ${number}`}
-        placeholder="project"
+        aria-label={t('Name of tag {number}', { number })}
+        placeholder={t('project')}
         value={row.key}
         autocomplete="off"
         spellcheck={false}
@@ -52,8 +53,8 @@ function TagInputs({ row, number, error }: { row: TagRow; number: number; error:
       />
       <input
         class="input"
-        aria-label={`Value of tag ${number}`}
-        placeholder="atlas"
+        aria-label={t('Value of tag {number}', { number })}
+        placeholder={t('atlas')}
         value={row.value}
         dir="auto"
         autocomplete="off"
@@ -62,7 +63,7 @@ function TagInputs({ row, number, error }: { row: TagRow; number: number; error:
       <button
         type="button"
         class="button is-quiet is-icon"
-        aria-label={`Remove tag ${number}`}
+        aria-label={t('Remove tag {number}', { number })}
         onClick={() => removeTag(row.id)}
       >
         <Icon name="close" />

@@ -1,3 +1,5 @@
+import { t } from '../../../language/texts';
+
 export interface TagRow {
   id: number;
   key: string;
@@ -18,16 +20,16 @@ export function canAddTag(rows: readonly TagRow[]): boolean {
 /** What is wrong with a tag, as the service would say. Null for a tag that is good or empty. */
 export function tagError({ id, key, value }: TagRow, rows: readonly TagRow[]): string | null {
   if (key === '' && value === '') return null;
-  if (!KEY.test(key)) return 'Use 1 to 32 letters, digits, hyphens or underscores for the name.';
-  if (rows.some((other) => other.id < id && other.key === key)) return `“${key}” is used twice.`;
-  if (value.length > LONGEST_VALUE) return `A value can have at most ${LONGEST_VALUE} characters.`;
-  return CONTROL.test(value) ? 'A value cannot contain control characters.' : null;
+  if (!KEY.test(key)) return t('Use 1 to 32 letters, digits, hyphens or underscores for the name.');
+  if (rows.some((other) => other.id < id && other.key === key)) return t('“{key}” is used twice.', { key });
+  if (value.length > LONGEST_VALUE) return t('A value can have at most {most} characters.', { most: LONGEST_VALUE });
+  return CONTROL.test(value) ? t('A value cannot contain control characters.') : null;
 }
 
 /** What is wrong with all of them together. */
 export function tagsError(rows: readonly TagRow[]): string | null {
   const bytes = new TextEncoder().encode(JSON.stringify(tagsOf(rows))).length;
-  return bytes > MOST_BYTES ? `Tags can have at most ${MOST_BYTES.toLocaleString('en')} bytes in total.` : null;
+  return bytes > MOST_BYTES ? t('Tags can have at most {most, number} bytes in total.', { most: MOST_BYTES }) : null;
 }
 
 export function tagsOf(rows: readonly TagRow[]): Record<string, string> {
