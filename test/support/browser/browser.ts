@@ -16,6 +16,8 @@ interface PageOptions {
   /** The page of the console, such as `/recordings/{id}`. */
   route?: string;
   reducedMotion?: boolean;
+  /** What the browser speaks; British English by default. */
+  locale?: string;
   /** Where the person is, such as `Europe/Berlin`; UTC by default. */
   timezoneId?: string;
   /** Whether a recording goes to the service while it is made. */
@@ -59,7 +61,7 @@ export class TestConsole {
       colorScheme: theme,
       reducedMotion: options.reducedMotion ? 'reduce' : 'no-preference',
       permissions: ['clipboard-read', 'clipboard-write', ...(this.options.microphone ? ['microphone'] : [])],
-      locale: 'en-GB',
+      locale: options.locale ?? 'en-GB',
       timezoneId: options.timezoneId ?? 'UTC',
       acceptDownloads: true,
       serviceWorkers: options.kept ? 'allow' : 'block',
