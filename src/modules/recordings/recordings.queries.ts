@@ -175,7 +175,7 @@ export async function lockRecording(
   against: 'deletion' | 'any change',
 ): Promise<Recording | null> {
   const strength = against === 'deletion' ? 'KEY SHARE' : 'UPDATE';
-  const [recording] = await tx.query<Recording>(
+  const [recording] = await tx.prepared<Recording>(
     `SELECT ${COLUMNS} FROM recordings r WHERE id = $2 AND account_id = $1 FOR ${strength}`,
     [accountId, id],
   );
@@ -188,7 +188,7 @@ export async function updateLabels(
   { accountId, id }: RecordingKey,
   { title, customTags }: Pick<Recording, 'title' | 'customTags'>,
 ): Promise<Recording | null> {
-  const [recording] = await tx.query<Recording>(
+  const [recording] = await tx.prepared<Recording>(
     `UPDATE recordings r SET title = $3, custom_tags = $4, updated_at = now()
      WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
     [accountId, id, title, customTags],

@@ -104,7 +104,6 @@ export class RecordingsService implements OnModuleInit {
     id: string,
     changes: Partial<Pick<Recording, 'title' | 'customTags'>>,
   ): Promise<Recording> {
-    await this.get(accountId, id);
     return await this.database.transact(async (tx) => {
       // What writes the text of a recording locks it, too, so that neither overwrites what the other has indexed.
       const before = await findOrFail('recording', id, () => lockRecording(tx, { accountId, id }, 'any change'));

@@ -185,7 +185,7 @@ export async function writeDocument(
 
 /** The text that is searched; null without one. SQL as the statements beside it. */
 export async function selectSearchedText(runner: SqlRunner, recordingId: string): Promise<string | null> {
-  const [document] = await runner.query<{ text: string | null }>(
+  const [document] = await runner.prepared<{ text: string | null }>(
     'SELECT text FROM search_documents WHERE recording_id = $1',
     [recordingId],
   );
@@ -208,7 +208,7 @@ export async function selectBeginnings(
 
 /** Only one without a text. SQL as the statements beside it. */
 export async function deleteTagDocument(tx: Tx, recordingId: string): Promise<void> {
-  await tx.query('DELETE FROM search_documents WHERE recording_id = $1 AND text IS NULL', [recordingId]);
+  await tx.prepared('DELETE FROM search_documents WHERE recording_id = $1 AND text IS NULL', [recordingId]);
 }
 
 /** SQL, as `findRecordings` is. @returns null when the account has no such recording. */
