@@ -125,7 +125,6 @@ export const RECORD = {
   Refused: 'Abgelehnt',
   Sent: 'Gesendet',
   '{percent}% sent': '{percent} % gesendet',
-  'Send now': 'Jetzt senden',
   'Try now': 'Jetzt versuchen',
   'Send as new': 'Als neue senden',
   'Send again': 'Erneut senden',

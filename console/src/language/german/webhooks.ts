@@ -106,7 +106,6 @@ export const WEBHOOKS = {
   'Enable the webhook first.': 'Schalten Sie zuerst den Webhook ein.',
   'Sending the event now.': 'Das Ereignis wird jetzt gesendet.',
   'Resending the event.': 'Das Ereignis wird erneut gesendet.',
-  'Send now': 'Jetzt senden',
   Resend: 'Erneut senden',
   'Resend…': 'Erneut senden …',
   'Resend events': 'Ereignisse erneut senden',
