@@ -399,6 +399,9 @@ describe('the metrics of the queue of recordings', () => {
     await add(first, 3, 120);
     await add(second, 2, 300);
     expect(await queue()).toEqual([5, 5]);
+    const { text } = await request(api.url).get('/metrics').expect(200);
+    // Each of them lasts a second.
+    expect(text).toMatch(/^recordings_waiting_audio_seconds 5$/m);
     await toRepeat(second, 1, 'requested', 601);
     expect(await queue()).toEqual([6, 10]);
   });

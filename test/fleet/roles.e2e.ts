@@ -66,6 +66,15 @@ describe('a process for each role, with a database role of its own (D38)', () =>
     processes[role] = await ServiceProcess.start(environment, role, own);
   }
 
+  it('lets each role wait for the schema, and the transcriber without a SECRET_KEY', async () => {
+    for (const role of ['api', 'transcriber', 'deliverer'] as const) {
+      const own = role === 'transcriber' ? NO_KEY : {};
+      const variables = { ...environment.variables, ROLES: role, DATABASE_URL: urlOf(role), ...own };
+      const waited = await runBuilt({ variables }, 'dist/commands/migrate.js', '--wait', '30');
+      expect({ role, ...waited }).toEqual({ role, code: 0, stdout: 'the schema is up to date\n', stderr: '' });
+    }
+  });
+
   it('has a line of grants for every table', async () => {
     const tables = await observer.database.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,

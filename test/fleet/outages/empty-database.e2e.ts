@@ -40,6 +40,23 @@ describe('on a database without the schema', () => {
     expect(stdout).not.toContain('pending');
   });
 
+  it('migrate --wait waits, says once for what, and fails with it', async () => {
+    const lacks = String.raw`The database lacks migrations: .*Missing: all of them\.\n`;
+    const { code, stdout, stderr } = await run(MIGRATE, '--wait', '2');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    // A busy machine may take all the time for the first look.
+    expect(stderr).toMatch(new RegExp(`^(waiting: ${lacks})?${lacks}$`));
+  });
+
+  it('migrate --wait ends at once where the schema is there, and not with values that make no sense', async () => {
+    const there = await runBuilt(environment, MIGRATE, '--wait', '60');
+    expect(there).toEqual({ code: 0, stdout: 'the schema is up to date\n', stderr: '' });
+    const never = await runBuilt({ variables: {} }, MIGRATE, '--wait', '0');
+    expect(never).toMatchObject({ code: 1, stderr: expect.stringMatching(/must be an integer from 1 to 99999/) });
+    const incomplete = await runBuilt({ variables: {} }, MIGRATE, '--wait', '60');
+    expect(incomplete).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Invalid environment variables:/) });
+  });
+
   it('migrate refuses an unknown option with exit code 1, and prints help with 0, without a database', async () => {
     const wrong = await runBuilt({ variables: {} }, MIGRATE, '--state');
     expect(wrong).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/unknown option '--state'/) });

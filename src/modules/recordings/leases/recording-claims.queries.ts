@@ -173,17 +173,19 @@ export async function claimBackground(
 const COUNTED = 10_000;
 
 const QUEUE = `
-  SELECT coalesce(sum(queue.length), 0)::int AS length,
+  SELECT coalesce(sum(queue.length), 0)::int AS length, coalesce(sum(queue.audio), 0)::float8 / 1000 AS "audioSeconds",
     coalesce(extract(epoch FROM now() - min(queue.oldest)), 0)::float8 AS "oldestSeconds"
   FROM transcription_shares w CROSS JOIN LATERAL (
-    SELECT count(*) AS length, min(queued_at) AS oldest
-    FROM (SELECT ${QUEUED_AT} AS queued_at FROM recordings
+    SELECT count(*) AS length, sum(duration_ms) AS audio, min(queued_at) AS oldest
+    FROM (SELECT ${QUEUED_AT} AS queued_at, duration_ms FROM recordings
           WHERE account_id = w.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT ${COUNTED}) head) queue
   WHERE w.is_waiting AND ${accountNotOnHold('w.account_id')}`;
 
 /** The recordings that no worker has claimed, but for those of suspended accounts and those in the background. */
 export interface RecordingQueue {
   length: number;
+  /** Of all of them together. */
+  audioSeconds: number;
   /** How long the oldest has waited. */
   oldestSeconds: number;
 }

@@ -18,6 +18,10 @@ export class RecordingQueueMetricsService implements OnModuleInit {
     const read = sharedRun(() => readQueue(this.database).catch(() => null));
     const waiting = 'Recordings that wait for a worker, counted up to 10,000 for each account.';
     registry.registerMetric(valueGauge('recordings_waiting', waiting, async () => (await read())?.length ?? null));
+    const audio = 'Seconds of audio of these recordings together.';
+    registry.registerMetric(
+      valueGauge('recordings_waiting_audio_seconds', audio, async () => (await read())?.audioSeconds ?? null),
+    );
     const oldest = 'How long the oldest recording has waited for a worker, in seconds.';
     registry.registerMetric(
       valueGauge('recordings_waiting_seconds', oldest, async () => (await read())?.oldestSeconds ?? null),
