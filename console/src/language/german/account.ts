@@ -109,7 +109,7 @@ export const ACCOUNT = {
   'It was accepted or withdrawn, or has expired. Ask for another one.':
     'Sie wurde angenommen oder zurückgezogen oder ist abgelaufen. Bitten Sie um eine neue.',
   'Opening the invitation…': 'Einladung wird geöffnet …',
-  'Join {account}': 'Dem Konto {account} beitreten',
+  'Join {account}': '{account} beitreten',
   'You are invited as {role}, until {date}.': 'Sie sind eingeladen: Rolle {role}, bis {date}.',
   Join: 'Beitreten',
   'Join as {name}': 'Beitreten als {name}',

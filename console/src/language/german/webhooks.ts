@@ -111,7 +111,7 @@ export const WEBHOOKS = {
   'Resend events': 'Ereignisse erneut senden',
   'Everything that was not delivered': 'Alles, was nicht zugestellt wurde',
   'Failed deliveries': 'Fehlgeschlagene Zustellungen',
-  'Events missed while disabled': 'Verpasste Ereignisse, während er ausgeschaltet war',
+  'Events missed while disabled': 'Während der Pause verpasste Ereignisse',
   'Successful deliveries': 'Erfolgreiche Zustellungen',
   'The webhook is disabled. Enable it first.': 'Der Webhook ist ausgeschaltet. Schalten Sie ihn zuerst ein.',
   'Starting…': 'Wird gestartet …',
