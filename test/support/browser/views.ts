@@ -27,7 +27,12 @@ const STATE_VIEWS: readonly View[] = [
 /** The other theme of a layout differs in nothing but its colours. */
 const ALL_VIEWS: readonly View[] = [...STATE_VIEWS, [1280, 'dark', COLOUR_RULES], [360, 'light', COLOUR_RULES]];
 /** Just where layouts change, and between: a width that fits no layout is most likely there. */
-const NARROWEST_TO_WIDEST = [320, 360, 768, 896, 960, 1024, 1104, 1152, 1280];
+const NARROWEST_TO_WIDEST = [320, 360, 768, 896, 960, 1024, 1104, 1152, 1280, 1440, 1920];
+
+/** Of the pictures, in pixels. */
+const PICTURED_WIDTHS = [360, 768, 1024, 1440];
+/** Of the text on A4 paper, at 96 pixels an inch. */
+const PAPER_WIDTH = 718;
 
 /** Looks at the page as it is now, wide and narrow, light and dark: no finding of axe-core, no scrolling sideways. */
 export async function expectGoodEverywhere(page: Page, name: string): Promise<void> {
@@ -59,13 +64,29 @@ export async function screenshot(page: Page, name: string, { fullPage = true } =
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage, animations: 'disabled' });
 }
 
+/** Writes pictures of the page at each width, light and dark, and as it is printed, where {@link screenshot} writes. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return;
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of PICTURED_WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await screenshot(page, `${name}-${width}-${colorScheme}`);
+    }
+  }
+  await page.setViewportSize({ width: PAPER_WIDTH, height: 900 });
+  await page.emulateMedia({ media: 'print' });
+  await screenshot(page, `${name}-print`);
+  await page.emulateMedia({ media: null });
+}
+
 async function expectGoodIn(page: Page, name: string, views: readonly View[]): Promise<void> {
   for (const [width, colorScheme, rules] of views) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
-    await screenshot(page, `${name}-${width}-${colorScheme}`);
     await expectNoFindings(page, rules);
   }
+  await picture(page, name);
   await expectNoOverflow(page, name);
 }
 
