@@ -78,8 +78,8 @@ function usePlaceBeside(
   useLayoutEffect(() => {
     if (!open || !opener) return undefined;
     const place = () => {
-      const { left = 0, bottom = 0 } = opener.current?.getBoundingClientRect() ?? {};
-      ref.current?.style.setProperty('--opener-x', `${left}px`);
+      const { right = 0, bottom = 0 } = opener.current?.getBoundingClientRect() ?? {};
+      ref.current?.style.setProperty('--opener-x', `${right}px`);
       ref.current?.style.setProperty('--opener-y', `${bottom}px`);
     };
     place();
