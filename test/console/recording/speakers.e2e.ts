@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { go, hold, isLive, useConsole } from '../../support/browser/browser.js';
-import { expectGood, expectGoodEverywhere, screenshot } from '../../support/browser/views.js';
+import { expectGood, expectGoodEverywhere } from '../../support/browser/views.js';
 import { addNote, evenly } from '../../support/state/spoken-notes.js';
 
 const exactly = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
@@ -68,7 +68,6 @@ describe('the speakers of a recording', () => {
     expect([colours[0] === colours[2], new Set(colours).size]).toEqual([true, 3]);
     await expectGoodEverywhere(page, 'recording-speakers');
     await page.emulateMedia({ media: 'print' });
-    await screenshot(page, 'recording-speakers-print');
     expect(await page.locator('.block-speaker').first().isVisible()).toBe(true);
     expect(await page.locator('.speakers').isVisible()).toBe(false);
   });
