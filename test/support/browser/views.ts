@@ -81,12 +81,12 @@ async function picture(page: Page, name: string): Promise<void> {
 }
 
 async function expectGoodIn(page: Page, name: string, views: readonly View[]): Promise<void> {
+  await picture(page, name);
   for (const [width, colorScheme, rules] of views) {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme });
     await expectNoFindings(page, rules);
   }
-  await picture(page, name);
   await expectNoOverflow(page, name);
 }
 
