@@ -75,7 +75,7 @@ describe('a person who has never seen the console', () => {
     await walk.step('records what is said', async () => {
       await walk.click(link('Record').first());
       await walk.click(exactly('Record'));
-      await page.getByRole('group', { name: 'Words so far' }).getByText('forward').first().waitFor();
+      await page.getByRole('group', { name: 'Words so far' }).getByText('forward').first().waitFor({ timeout: 60_000 });
     });
     await walk.step('finishes and reads it', async () => {
       await walk.click(exactly('Finish and send'));
