@@ -27,6 +27,7 @@ export function UploadTray() {
       <p class="visually-hidden" role="status">
         {summary && t('Uploads: {summary}', { summary })}
       </p>
+      {summary && <div class="upload-room" />}
       {summary && (
         <section class="upload-tray" aria-label={t('Uploads')}>
           <TrayHeader summary={summary} open={open.value} onToggle={() => (open.value = !open.value)} />
