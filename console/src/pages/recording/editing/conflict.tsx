@@ -10,7 +10,7 @@ import { LeaveDialog } from './leave-dialog';
 interface ConflictProps {
   correction: Correction;
   /** @param text that was discarded and is to be edited again */
-  onClose: (text?: string) => void;
+  onClose: (discarded?: Correction) => void;
 }
 
 /** Somebody else has saved another text meanwhile: both are shown, and the person chooses. */
@@ -26,7 +26,7 @@ export function Conflict({ correction, onClose }: ConflictProps) {
     const text = correction.text.peek();
     await correction.discard();
     onClose();
-    toast('Your version was discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
+    toast('Your version was discarded.', { action: { label: 'Undo', run: () => onClose(correction) } });
   };
   return (
     <section class="conflict" aria-labelledby="conflict-title">

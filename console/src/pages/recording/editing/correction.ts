@@ -3,9 +3,8 @@ import { ApiError, type Transcription } from 'vnotes';
 
 import type { Note } from '../note';
 import { randomId } from '../../../uploads/store/upload-item';
-import type { Block } from '../text/blocks';
 import { type Draft, DraftWriter, removeDraft } from './drafts';
-import { EditedText } from './edited-text';
+import { EditedText, type Paragraph } from './edited-text';
 
 /** What the service accepts. */
 export const LONGEST_TEXT = 200_000;
@@ -34,7 +33,7 @@ export class Correction {
    */
   constructor(
     private readonly note: Note,
-    blocks: readonly Block[],
+    blocks: readonly Paragraph[],
     transcription: Transcription,
     private readonly draft: Draft | null,
   ) {

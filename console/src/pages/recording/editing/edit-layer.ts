@@ -1,5 +1,6 @@
 import type { Follower } from '../transcript/follower';
 import { isUnsure } from '../text/unsure';
+import { skipLayout } from '../transcript/skipped-layout';
 import type { EditedText, Paragraph, Place, Replacement, Span } from './edited-text';
 
 /** How far beyond the window unsure words are marked. */
@@ -22,16 +23,11 @@ export class EditLayer {
     private readonly host: HTMLElement,
     private readonly edited: EditedText,
     private readonly draw: (block: HTMLElement, paragraph: Paragraph) => void,
-    heights: readonly number[],
+    heights: readonly (number | undefined)[],
   ) {
     this.observer = new IntersectionObserver((entries) => this.onSight(entries), { rootMargin: MARGIN });
     this.render({ first: 0, removed: 0, added: edited.paragraphs.length });
-    // Of a long text only what is in sight is laid out, and nothing moves.
-    heights.forEach((height, index) => {
-      const block = this.paragraphs[index]?.parentElement;
-      block?.style.setProperty('content-visibility', 'auto');
-      block?.style.setProperty('contain-intrinsic-block-size', `auto ${height}px`);
-    });
+    heights.forEach((height, index) => skipLayout(this.paragraphs[index]?.parentElement ?? null, height));
   }
 
   dispose(): void {

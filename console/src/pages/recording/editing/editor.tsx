@@ -19,8 +19,8 @@ export interface PlaceInTime {
   time: number;
   /** Whether the word there is selected, so that it is replaced by what is typed. */
   isWord: boolean;
-  /** Of the paragraphs that it takes the place of, in pixels. */
-  heights: readonly number[];
+  /** Of the paragraphs that stand on the page as they are, in pixels. */
+  heights: readonly (number | undefined)[];
 }
 
 interface EditorProps {
@@ -85,18 +85,18 @@ export function Editor({ correction, place, playback, naming, language, isTimed,
 interface EditToolsProps {
   correction: Correction;
   onSave: () => void;
-  /** @param text that was discarded and is to be edited again */
-  onClose: (text?: string) => void;
+  /** @param discarded what is to be edited again */
+  onClose: (discarded?: Correction) => void;
 }
 
 /** Above the text while it is corrected, in reach wherever one is in it. */
 export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
   const { edited } = correction;
   const discard = async () => {
-    const [text, wasChanged] = [correction.text.peek(), correction.isChanged];
+    const wasChanged = correction.isChanged;
     await correction.discard();
     onClose();
-    if (wasChanged) toast('Correction discarded.', { action: { label: 'Undo', run: () => onClose(text) } });
+    if (wasChanged) toast('Correction discarded.', { action: { label: 'Undo', run: () => onClose(correction) } });
   };
   const isSaving = correction.saving.value;
   return (

@@ -12,8 +12,8 @@ interface TextEditorOptions {
   isTimed: boolean;
   /** Who says a paragraph, and the class of their colour. */
   sideOf: (paragraph: Paragraph) => { title: string; class: string } | null;
-  /** Of the paragraphs as they stand on the page, in pixels; none if they are drawn anew. */
-  heights: readonly number[];
+  /** Of the paragraphs that stand on the page as they are, in pixels. */
+  heights: readonly (number | undefined)[];
   save: () => void;
   /** Whether the text is being saved: then nothing is typed that would not be. */
   isLocked: () => boolean;

@@ -10,6 +10,7 @@ import type { Block } from '../text/blocks';
 import type { Reading } from '../transcript/reading';
 import { Correction } from './correction';
 import { type Draft, readDraft } from './drafts';
+import type { Paragraph } from './edited-text';
 import type { PlaceInTime } from './editor';
 import type { Original } from './use-original';
 
@@ -31,8 +32,8 @@ export interface Editing {
   /** @param word that the person pointed at; else they go on where they read or listen */
   open: (word?: number) => void;
   save: () => Promise<void>;
-  /** @param text that was discarded and is to be edited again */
-  close: (text?: string) => void;
+  /** @param discarded what is to be edited again */
+  close: (discarded?: Correction) => void;
 }
 
 /** The correction of a text: where it is opened, and where the person goes on reading after it. */
@@ -41,23 +42,26 @@ export function useEditing({ note, transcription, original, reading, blocksOf }:
   const begun = useSignal<Correction | null>(null);
   const place = useSignal<PlaceInTime>({ time: 0, isWord: false, heights: [] });
   const hasLeft = useSignal(false);
-  const begin = (at: Omit<PlaceInTime, 'heights'>) => {
+  const begin = (at: Omit<PlaceInTime, 'heights'>, discarded?: readonly Paragraph[]) => {
     const left = draft.peek();
     const other = left?.text ?? (original.isShown.peek() ? transcription.text : null);
-    const blocks = other === null ? reading.blocks : blocksOf(other);
+    const blocks = discarded ?? (other === null ? reading.blocks : blocksOf(other));
+    const heights = heightsOf(reading);
     original.hide();
-    place.value = { ...at, heights: other === null ? reading.layer.heights : [] };
+    place.value = { ...at, heights: blocks.map(({ text }) => heights.get(text)) };
     begun.value = new Correction(note, blocks, transcription, left);
   };
-  const close: Editing['close'] = (text) => {
+  const close: Editing['close'] = (discarded) => {
     if (begun.peek()) {
       draft.value = null;
       begun.value = null;
       hasLeft.value = true;
     }
-    if (text === undefined) return;
-    draft.value = { id: randomId(), recordingId: note.id, text, etag: transcription.etag, savedAt: Date.now() };
-    begin(place.peek());
+    if (!discarded) return;
+    const { text, edited } = discarded;
+    const { etag } = transcription;
+    draft.value = { id: randomId(), recordingId: note.id, text: text.peek(), etag, savedAt: Date.now() };
+    begin(place.peek(), edited.paragraphs);
   };
   const save = async () => {
     const correction = begun.peek();
@@ -72,6 +76,12 @@ export function useEditing({ note, transcription, original, reading, blocksOf }:
     begin({ time, isWord: word !== undefined });
   };
   return { begun, draft, place, open, save, close };
+}
+
+/** The heights of the paragraphs on the page, by their texts. */
+function heightsOf({ blocks, layer }: Reading): Map<string, number | undefined> {
+  const heights = layer.measure();
+  return new Map(blocks.map(({ text }, index) => [text, heights[index]]));
 }
 
 /** The person goes on reading where they corrected. */

@@ -108,11 +108,15 @@ function find({ text, wordAt }: Letters, plain: string, at: number): number {
 
 function spanOf(heard: readonly HeardWord[], from: number, to: number) {
   const first = heard[from] as HeardWord;
-  const rated = heard.slice(from, to + 1).flatMap(({ confidence }) => (confidence === null ? [] : [confidence]));
+  let { confidence } = first;
+  for (let n = from + 1; n <= to; n += 1) {
+    const { confidence: other } = heard[n] as HeardWord;
+    if (other !== null) confidence = Math.min(confidence ?? other, other);
+  }
   return {
     start: first.start,
     end: Math.max(first.start, (heard[to] as HeardWord).end),
-    confidence: rated.length > 0 ? Math.min(...rated) : null,
+    confidence,
     channel: first.channel ?? null,
     speaker: first.speaker ?? null,
   };

@@ -2,6 +2,7 @@ import { topOfSight } from '../../../layout/scrolling';
 import type { Block } from '../text/blocks';
 import { type Hit, lastAtMost } from '../text/find';
 import type { TextWord } from '../text/words';
+import { showLayout, skipLayout } from './skipped-layout';
 
 export const TIP_ID = 'word-tip';
 const STOP_ATTRIBUTES = ['tabindex', 'role', 'aria-describedby'];
@@ -17,6 +18,8 @@ export class WordLayer {
   private readonly paragraphs: (HTMLElement | undefined)[] = [];
   private readonly spans = new Map<number, HTMLElement>();
   private readonly filled = new Set<number>();
+  /** Of the paragraphs as they were measured last. */
+  private heights: readonly number[] = [];
   private readonly firsts: number[];
   private readonly observer: IntersectionObserver;
   private unsure: ReadonlySet<number> = new Set();
@@ -39,6 +42,8 @@ export class WordLayer {
     if (!element) return;
     element.dataset.block = String(block);
     element.textContent = (this.blocks[block] as Block).text;
+    // When the text is shown again, what is not in sight is not laid out again.
+    skipLayout(element.parentElement, this.heights[block]);
     this.observer.observe(element);
   }
 
@@ -66,18 +71,26 @@ export class WordLayer {
     return this.spans.get(word)?.getBoundingClientRect() ?? null;
   }
 
-  /** Of the paragraphs with their times, in pixels; none while they are not on the page. */
-  get heights(): number[] {
-    return this.paragraphs.flatMap((paragraph) => paragraph?.parentElement?.getBoundingClientRect().height ?? []);
+  /** @returns the heights of the paragraphs with their times, in pixels; none while they are not on the page */
+  measure(): readonly number[] {
+    this.heights = this.paragraphs.flatMap(
+      (paragraph) => paragraph?.parentElement?.getBoundingClientRect().height ?? [],
+    );
+    return this.heights;
   }
 
   /** The paragraph at the top of the window. */
   firstInSight(): number {
     const top = topOfSight();
-    return Math.max(
-      0,
-      this.paragraphs.findIndex((paragraph) => (paragraph?.getBoundingClientRect().bottom ?? 0) > top),
-    );
+    // Of the elements around the paragraphs, which are laid out in any case.
+    const bottomOf = (block: number) => this.paragraphs[block]?.parentElement?.getBoundingClientRect().bottom ?? 0;
+    let [low, high] = [0, this.paragraphs.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (bottomOf(middle) > top) high = middle;
+      else low = middle + 1;
+    }
+    return Math.max(0, high);
   }
 
   /** The number of the word that an element is, or is in. */
@@ -145,6 +158,7 @@ export class WordLayer {
       this.spans.set(number, span);
     });
     paragraph.replaceChildren(...parts);
+    showLayout(paragraph.parentElement);
     this.filled.add(block);
     this.mark(block, 'add');
   }
@@ -181,6 +195,10 @@ export class WordLayer {
 
 function grouped(hits: readonly Hit[]): Map<number, Hit[]> {
   const groups = new Map<number, Hit[]>();
-  for (const hit of hits) groups.set(hit.block, [...(groups.get(hit.block) ?? []), hit]);
+  for (const hit of hits) {
+    const group = groups.get(hit.block);
+    if (group) group.push(hit);
+    else groups.set(hit.block, [hit]);
+  }
   return groups;
 }
