@@ -134,10 +134,13 @@ export class WordLayer {
   }
 
   private onSight(entries: IntersectionObserverEntry[]): void {
+    // All have just been laid out for the first time.
+    if (this.heights.length === 0) this.measure();
     for (const { target, isIntersecting } of entries) {
       const block = Number((target as HTMLElement).dataset.block);
       if (isIntersecting) this.fill(block);
-      else this.empty(block);
+      else if (this.filled.has(block)) this.empty(block);
+      else skipLayout(target.parentElement, this.heights[block]);
     }
   }
 
@@ -173,7 +176,7 @@ export class WordLayer {
   /** Back to plain text, unless somebody is at it. */
   private empty(block: number): void {
     const [paragraph, content] = [this.paragraphs[block], this.blocks[block]];
-    if (!paragraph || !content || !this.filled.has(block)) return;
+    if (!paragraph || !content) return;
     const selection = document.getSelection();
     if (this.blockOf(this.stop) === block || (selection && !selection.isCollapsed)) return;
     paragraph.textContent = content.text;
