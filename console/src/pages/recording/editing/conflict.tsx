@@ -23,7 +23,6 @@ export function Conflict({ correction, onClose }: ConflictProps) {
     onClose();
   };
   const takeTheirs = async () => {
-    const text = correction.text.peek();
     await correction.discard();
     onClose();
     toast('Your version was discarded.', { action: { label: 'Undo', run: () => onClose(correction) } });
