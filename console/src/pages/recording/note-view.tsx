@@ -8,6 +8,7 @@ import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
 import { formatDate } from '../../format/date';
 import { titleOf } from '../../format/recording-title';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { navigate } from '../../routing/hash-location';
 import { may, reasonFor } from '../../session/permissions';
@@ -101,8 +102,8 @@ function Hint({ recording }: { recording: Recording }) {
   return (
     <span class="note-hint">
       <time dateTime={`${recording.created_at}Z`}>{formatDate(recording.created_at)}</time>
-      {recording.status === 'processing' && <Badge tone="busy">Processing</Badge>}
-      {recording.status === 'failed' && <Badge tone="bad">Failed</Badge>}
+      {recording.status === 'processing' && <Badge tone="busy">{t('Processing')}</Badge>}
+      {recording.status === 'failed' && <Badge tone="bad">{t('Failed')}</Badge>}
       {!may('recordings:write') && (
         <span class="note-limited">{reasonFor('recordings:write', 'correct or delete recordings')}</span>
       )}
@@ -126,26 +127,26 @@ function Actions({ note, onAgain, onEdit, onShare }: ActionsProps) {
       {isWritable && (
         <button type="button" class="button" onClick={onShare}>
           <Icon name="external" />
-          <span>Share…</span>
+          <span>{t('Share…')}</span>
         </button>
       )}
-      <Menu label="More" icon="more" iconOnly>
+      <Menu label={t('More')} icon="more" iconOnly>
         {isWritable && (
           <MenuItem icon="edit" onClick={onEdit}>
-            Title and tags…
+            {t('Title and tags…')}
           </MenuItem>
         )}
         {!isUnderWay && isWritable && (
           <MenuItem icon="retry" onClick={onAgain}>
-            Transcribe again…
+            {t('Transcribe again…')}
           </MenuItem>
         )}
         <MenuItem icon="info" onClick={() => setTimeout(showDetails)}>
-          Details
+          {t('Details')}
         </MenuItem>
         {isWritable && (
           <MenuItem icon="trash" isDanger onClick={() => remove(note.recording.peek() as Recording)}>
-            Delete
+            {t('Delete')}
           </MenuItem>
         )}
       </Menu>

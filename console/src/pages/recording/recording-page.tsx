@@ -3,6 +3,7 @@ import { ApiError, type VoiceNotes } from 'vnotes';
 
 import { Failed } from '../../components/failed';
 import { Loading } from '../../components/loading';
+import { t } from '../../language/texts';
 import { PageHeader } from '../../layout/page-header';
 import { liveState, onLiveEvent } from '../../session/live-events';
 import { client } from '../../session/session';
@@ -27,7 +28,7 @@ export default function RecordingPage({ params: { id } }: { params: { id: string
   if (isMissing || (error !== null && !note.recording.value)) {
     return (
       <>
-        <PageHeader title="Recording" back={BACK} />
+        <PageHeader title={t('Recording')} back={BACK} />
         {isMissing ? (
           <Missing isDeleted={note.isDeleted.value} />
         ) : (
@@ -38,7 +39,7 @@ export default function RecordingPage({ params: { id } }: { params: { id: string
       </>
     );
   }
-  if (!note.recording.value) return <Loading label="Loading the recording…" />;
+  if (!note.recording.value) return <Loading label={t('Loading the recording…')} />;
   return <NoteView key={id} note={note} />;
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { useSearchParams } from 'wouter-preact';
 import type { Recording, Transcription } from 'vnotes';
 
+import { t } from '../../language/texts';
 import { onceMoved } from '../../layout/scrolling';
 import { may } from '../../session/permissions';
 import { Conflict } from './editing/conflict';
@@ -85,7 +86,7 @@ export function TextView({ note, transcription, playback }: TextViewProps) {
       />
       {isFinding.value && isReading && <FindBar reading={reading} found={hit.peek()} onClose={closeFinding} />}
       {isReading && <DraftNotice draft={editing.draft} onContinue={() => editing.open()} />}
-      <article class="card note-text" aria-label="Transcript and tools">
+      <article class="card note-text" aria-label={t('Transcript and tools')}>
         <SpeakersProblem note={note} />
         <SpeakerPanel naming={note.naming} solo={solo} stretchesOf={({ labels }) => reading.stretchesOf(labels)} />
         {begun ? (
@@ -150,7 +151,7 @@ function SpeakersProblem({ note }: { note: Note }) {
   if (!problem) return null;
   return (
     <p class="speakers-problem muted small">
-      Speakers are not told apart. <bdi>{problem}</bdi>
+      {t('Speakers are not told apart.')} <bdi>{problem}</bdi>
     </p>
   );
 }

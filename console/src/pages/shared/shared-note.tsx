@@ -6,6 +6,7 @@ import { Empty } from '../../components/empty';
 import { formatDate } from '../../format/date';
 import { formatDuration } from '../../format/duration';
 import { titleOf } from '../../format/recording-title';
+import { type Text, t } from '../../language/texts';
 import { usePageTitle } from '../../layout/use-page-title';
 import { baseUrl } from '../../session/session';
 import { type AudioUrl, Playback } from '../recording/player/playback';
@@ -47,17 +48,17 @@ export function SharedNote({ note, time, reopen }: SharedNoteProps) {
         </div>
         {note.text && (
           <div class="actions">
-            <CopyButton text={note.text} label="Copy" />
+            <CopyButton text={note.text} label={t('Copy')} />
           </div>
         )}
       </header>
       {note.audio_url !== null && <PlayerBar playback={playback} peaks={null} />}
-      <section class="card note-text" aria-label="Transcript">
+      <section class="card note-text" aria-label={t('Transcript')}>
         {note.text ? (
           <Transcript reading={reading} naming={naming} language={note.language ?? ''} />
         ) : (
           <Empty
-            title={note.status === 'processing' ? 'The text is not ready yet' : 'There is no text'}
+            title={note.status === 'processing' ? t('The text is not ready yet') : t('There is no text')}
             hint={HINTS[note.status]}
           />
         )}
@@ -66,7 +67,7 @@ export function SharedNote({ note, time, reopen }: SharedNoteProps) {
   );
 }
 
-const HINTS: Record<string, string> = {
+const HINTS: Record<string, Text> = {
   processing: 'The voice note is being transcribed. Open the link again in a few minutes.',
   transcribed: 'Nobody speaks in this voice note.',
   failed: 'The voice note could not be transcribed.',

@@ -8,6 +8,7 @@ import { Icon } from '../../components/icon';
 import { Loading } from '../../components/loading';
 import { FormError } from '../../forms/form-error';
 import { useSubmit } from '../../forms/use-submit';
+import { t } from '../../language/texts';
 import { Brand } from '../../layout/brand';
 import { usePageTitle } from '../../layout/use-page-title';
 import { baseUrl } from '../../session/session';
@@ -60,7 +61,7 @@ function Opened({ token, time }: { token: string; time: number }) {
       />
     );
   }
-  if (error.value === null) return <Loading label="Opening the voice note…" />;
+  if (error.value === null) return <Loading label={t('Opening the voice note…')} />;
   return isGone(error.value) ? <Gone /> : <Failed error={error.value} onRetry={load} />;
 }
 
@@ -76,8 +77,10 @@ function Gone() {
       <span class="state-icon">
         <Icon name="file" size={28} />
       </span>
-      <h1>This link shows nothing any more</h1>
-      <p class="state-hint">It has ended, or it is incomplete. Ask the person who sent it to you for another one.</p>
+      <h1>{t('This link shows nothing any more')}</h1>
+      <p class="state-hint">
+        {t('It has ended, or it is incomplete. Ask the person who sent it to you for another one.')}
+      </p>
     </div>
   );
 }
@@ -98,14 +101,14 @@ function PasswordForm({ isBusy, error, isWrong, onSubmit }: PasswordFormProps) {
   };
   return (
     <form class="card card-body form shared-password" onSubmit={submit}>
-      <h1>This voice note has a password</h1>
-      <Field label="Password" error={isWrong ? 'This is not the password.' : undefined}>
+      <h1>{t('This voice note has a password')}</h1>
+      <Field label={t('Password')} error={isWrong ? 'This is not the password.' : undefined}>
         <input type="password" name="password" required maxLength={200} autocomplete="off" autofocus />
       </Field>
       {!isRefused(error, 'PASSWORD_REQUIRED') && <FormError error={error} />}
       <div class="form-actions">
         <button type="submit" class="button is-primary" disabled={isBusy}>
-          Open
+          {t('Open')}
         </button>
       </div>
     </form>

@@ -3,6 +3,7 @@ import type { Transcription } from 'vnotes';
 import { CopyButton } from '../../../components/copy-button';
 import { Failed } from '../../../components/failed';
 import { toast } from '../../../components/toast';
+import { t } from '../../../language/texts';
 import { differenceOf, type Part } from './changes';
 import type { Correction } from './correction';
 import { LeaveDialog } from './leave-dialog';
@@ -19,34 +20,35 @@ export function Conflict({ correction, onClose }: ConflictProps) {
   const [mineParts, theirParts] = differenceOf(correction.text.value, theirs.text);
   const keepMine = async () => {
     if (!(await correction.keepMine())) return;
-    toast('Your version is saved.');
+    toast(t('Your version is saved.'));
     onClose();
   };
   const takeTheirs = async () => {
     await correction.discard();
     onClose();
-    toast('Your version was discarded.', { action: { label: 'Undo', run: () => onClose(correction) } });
+    toast(t('Your version was discarded.'), { action: { label: t('Undo'), run: () => onClose(correction) } });
   };
   return (
     <section class="conflict" aria-labelledby="conflict-title">
-      <h2 id="conflict-title">Someone else has changed this transcript</h2>
+      <h2 id="conflict-title">{t('Someone else has changed this transcript')}</h2>
       <p>
-        It was saved while you were editing. Your version stays on this device until you choose. Differences are
-        highlighted.
+        {t(
+          'It was saved while you were editing. Your version stays on this device until you choose. Differences are highlighted.',
+        )}
       </p>
       <div class="conflict-texts">
-        <Side title="Your version" parts={mineParts} text={correction.text.value} />
-        <Side title="Their version" parts={theirParts} text={theirs.text} />
+        <Side title={t('Your version')} parts={mineParts} text={correction.text.value} />
+        <Side title={t('Their version')} parts={theirParts} text={theirs.text} />
       </div>
       {correction.error.value !== null && (
         <Failed error={correction.error.value} onRetry={() => void correction.keepMine()} />
       )}
       <div class="editor-actions">
         <button type="button" class="button is-primary" onClick={() => correction.goOn()}>
-          Keep editing mine
+          {t('Keep editing mine')}
         </button>
         <button type="button" class="button" onClick={() => void takeTheirs()}>
-          Use theirs
+          {t('Use theirs')}
         </button>
         <button
           type="button"
@@ -54,7 +56,7 @@ export function Conflict({ correction, onClose }: ConflictProps) {
           disabled={correction.saving.value}
           onClick={() => void keepMine()}
         >
-          Overwrite theirs
+          {t('Overwrite theirs')}
         </button>
       </div>
       <LeaveDialog correction={correction} />

@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 
 import { formatAge } from '../../../format/date';
+import { t } from '../../../language/texts';
 import { may } from '../../../session/permissions';
 import { Notice } from '../panels/notice';
 import { type Draft, readDraft, removeDraft } from './drafts';
@@ -21,13 +22,13 @@ export function DraftNotice({ draft, onContinue }: DraftNoticeProps) {
   };
   return (
     <Notice icon="edit">
-      <p>You have an unsaved correction from {formatAge(new Date(savedAt).toISOString())}.</p>
+      <p>{t('You have an unsaved correction from {age}.', { age: formatAge(new Date(savedAt).toISOString()) })}</p>
       <div class="actions">
         <button type="button" class="button is-primary" onClick={onContinue}>
-          Continue
+          {t('Continue')}
         </button>
         <button type="button" class="button" onClick={() => void discard()}>
-          Discard draft
+          {t('Discard draft')}
         </button>
       </div>
     </Notice>

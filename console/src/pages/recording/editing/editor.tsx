@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Failed } from '../../../components/failed';
 import { Icon, type IconName } from '../../../components/icon';
 import { toast } from '../../../components/toast';
+import { t } from '../../../language/texts';
 import type { Playback } from '../player/playback';
 import type { SpeakerNaming } from '../speakers/speaker-naming';
 import { languageTag } from '../text/languages';
@@ -64,7 +65,7 @@ export function Editor({ correction, place, playback, naming, language, isTimed,
         class={isTimed ? 'transcript-text is-edited is-timed' : 'transcript-text is-edited'}
         role="textbox"
         aria-multiline="true"
-        aria-label="Corrected text"
+        aria-label={t('Corrected text')}
         aria-describedby="correction-hint"
         aria-invalid={correction.isTooLong.value}
         aria-busy={correction.saving.value}
@@ -74,8 +75,10 @@ export function Editor({ correction, place, playback, naming, language, isTimed,
       />
       <p id="correction-hint" class={correction.isTooLong.value ? 'editor-hint error' : 'editor-hint'}>
         {correction.isTooLong.value
-          ? `The text can have at most ${LONGEST_TEXT.toLocaleString('en')} characters.`
-          : 'Enter divides a paragraph. Tab goes to the next unsure word, Esc leaves the text. Ctrl+Space plays from the cursor or pauses, Ctrl+Enter saves.'}
+          ? t('The text can have at most {count, number} characters.', { count: LONGEST_TEXT })
+          : t(
+              'Enter divides a paragraph. Tab goes to the next unsure word, Esc leaves the text. Ctrl+Space plays from the cursor or pauses, Ctrl+Enter saves.',
+            )}
       </p>
       {correction.error.value !== null && <Failed error={correction.error.value} onRetry={onSave} />}
     </div>
@@ -96,7 +99,7 @@ export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
     const wasChanged = correction.isChanged;
     await correction.discard();
     onClose();
-    if (wasChanged) toast('Correction discarded.', { action: { label: 'Undo', run: () => onClose(correction) } });
+    if (wasChanged) toast(t('Correction discarded.'), { action: { label: t('Undo'), run: () => onClose(correction) } });
   };
   const isSaving = correction.saving.value;
   return (
@@ -108,25 +111,25 @@ export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
       />
       <p class={correction.isKept.value ? 'editor-kept' : 'editor-kept is-warn'} role="status">
         {correction.isKept.value
-          ? 'Changes are kept on this device until you save.'
-          : 'This browser cannot keep a draft. Save before you leave.'}
+          ? t('Changes are kept on this device until you save.')
+          : t('This browser cannot keep a draft. Save before you leave.')}
       </p>
       <div class="actions">
         <HistoryButton
-          label="Undo"
+          label={t('Undo')}
           icon="undo"
           isPossible={!isSaving && edited.canUndo.value}
           onClick={() => edited.undo()}
         />
         <HistoryButton
-          label="Redo"
+          label={t('Redo')}
           icon="redo"
           isPossible={!isSaving && edited.canRedo.value}
           onClick={() => edited.redo()}
         />
         <button type="button" class="button" onClick={() => void discard()}>
           <Icon name="close" />
-          <span>Cancel</span>
+          <span>{t('Cancel')}</span>
         </button>
         <button
           type="button"
@@ -136,7 +139,7 @@ export function EditTools({ correction, onSave, onClose }: EditToolsProps) {
           aria-busy={isSaving}
           onClick={onSave}
         >
-          {isSaving ? 'Saving…' : 'Save'}
+          {isSaving ? t('Saving…') : t('Save')}
         </button>
       </div>
     </header>

@@ -1,6 +1,7 @@
 import { useCallback } from 'preact/hooks';
 
 import { Dialog } from '../../../components/dialog';
+import { t } from '../../../language/texts';
 import type { Correction } from './correction';
 import { useLeaveGuard } from './use-leave-guard';
 
@@ -12,17 +13,17 @@ export function LeaveDialog({ correction }: { correction: Correction }) {
     guard.leave();
   };
   return (
-    <Dialog open={guard.isAsking} title="Leave without saving?" onClose={guard.stay}>
-      <p>Your correction is not saved. You can keep it on this device as a draft.</p>
+    <Dialog open={guard.isAsking} title={t('Leave without saving?')} onClose={guard.stay}>
+      <p>{t('Your correction is not saved. You can keep it on this device as a draft.')}</p>
       <div class="dialog-actions">
         <button type="button" class="button is-primary" onClick={guard.leave}>
-          Keep draft and leave
+          {t('Keep draft and leave')}
         </button>
         <button type="button" class="button is-danger" onClick={() => void leaveWithout()}>
-          Discard and leave
+          {t('Discard and leave')}
         </button>
         <button type="button" class="button" onClick={guard.stay}>
-          Stay
+          {t('Stay')}
         </button>
       </div>
     </Dialog>

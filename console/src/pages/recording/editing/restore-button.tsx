@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 
 import { Icon } from '../../../components/icon';
 import { toast } from '../../../components/toast';
+import { t } from '../../../language/texts';
 import type { Note } from '../note';
 import { toastError } from '../panels/notice';
 import type { Original } from './use-original';
@@ -14,21 +15,21 @@ export function RestoreButton({ note, original }: { note: Note; original: Origin
     const undo = () =>
       void note
         .correct(corrected, null)
-        .catch((error: unknown) => toastError('The correction could not be restored.', error));
+        .catch((error: unknown) => toastError(t('The correction could not be restored.'), error));
     isSending.value = true;
     try {
       await note.removeCorrection();
       original.hide();
-      toast('Original restored.', { action: { label: 'Undo', run: undo } });
+      toast(t('Original restored.'), { action: { label: t('Undo'), run: undo } });
     } catch (error) {
-      toastError('The original could not be restored.', error);
+      toastError(t('The original could not be restored.'), error);
     }
     isSending.value = false;
   };
   return (
     <button type="button" class="button" disabled={isSending.value} onClick={() => void restore()}>
       <Icon name="undo" />
-      <span>Restore original</span>
+      <span>{t('Restore original')}</span>
     </button>
   );
 }

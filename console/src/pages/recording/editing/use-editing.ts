@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Transcription } from 'vnotes';
 
+import { t } from '../../../language/texts';
 import { toast } from '../../../components/toast';
 import { onceMoved } from '../../../layout/scrolling';
 import { randomId } from '../../../uploads/store/upload-item';
@@ -67,7 +68,7 @@ export function useEditing({ note, transcription, original, reading, blocksOf }:
     const correction = begun.peek();
     if (!correction || correction.isTooLong.peek() || correction.saving.peek()) return;
     if (!(await correction.save())) return;
-    toast('Correction saved.');
+    toast(t('Correction saved.'));
     close();
   };
   useLeftPlace(hasLeft, begun, place, reading);

@@ -2,6 +2,7 @@ import { type Signal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Transcription } from 'vnotes';
 
+import { t } from '../../../language/texts';
 import type { Note } from '../note';
 import { toastError } from '../panels/notice';
 
@@ -32,7 +33,7 @@ function originalOf(note: Note): Original {
     try {
       value.value ??= await note.client.recordings.transcription(note.id, { version: 'original' });
     } catch (error) {
-      if (!isQuiet) toastError('The original could not be loaded.', error);
+      if (!isQuiet) toastError(t('The original could not be loaded.'), error);
     }
     return value.value;
   };

@@ -5,6 +5,7 @@ import { describeError } from '../../../components/describe-error';
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
 import { SpeakerOptions } from '../../../forms/speaker-options';
+import { t } from '../../../language/texts';
 import type { Note } from '../note';
 import { LANGUAGES, languageTitle } from '../text/languages';
 import { Notice } from './notice';
@@ -18,7 +19,7 @@ interface AgainDialogProps {
 /** Asks for another run: in another language, with other words to expect, or by another engine. */
 export function AgainDialog({ note, open, onClose }: AgainDialogProps) {
   return (
-    <Dialog open={open} title="Transcribe again" onClose={onClose}>
+    <Dialog open={open} title={t('Transcribe again')} onClose={onClose}>
       <AgainForm note={note} onClose={onClose} />
     </Dialog>
   );
@@ -43,16 +44,16 @@ function AgainForm({ note, onClose }: Omit<AgainDialogProps, 'open'>) {
     <form class="form" onSubmit={(event) => void submit(event)}>
       <p class="muted">
         {note.transcription.value
-          ? 'The current transcript stays until the new one is ready. A correction is kept and stays on display.'
-          : 'Leave a field empty to keep its setting.'}
+          ? t('The current transcript stays until the new one is ready. A correction is kept and stays on display.')
+          : t('Leave a field empty to keep its setting.')}
       </p>
       <AgainFields error={error.value} />
       <div class="form-actions">
         <button type="button" class="button" onClick={onClose}>
-          Cancel
+          {t('Cancel')}
         </button>
         <button type="submit" class="button is-primary" disabled={sending.value}>
-          Transcribe again
+          {t('Transcribe again')}
         </button>
       </div>
     </form>
@@ -67,8 +68,8 @@ export function AgainFields({ error }: { error: unknown }) {
   return (
     <>
       <Field
-        label="Language"
-        hint="Its English name, such as german, or several with commas. Leave empty to keep the current one."
+        label={t('Language')}
+        hint={t('Its English name, such as german, or several with commas. Leave empty to keep the current one.')}
         error={errorOf('language') ?? errorOf('languages')}
       >
         <input name="language" list="languages" autocomplete="off" spellcheck={false} />
@@ -79,22 +80,22 @@ export function AgainFields({ error }: { error: unknown }) {
         ))}
       </datalist>
       <Field
-        label="Names and words to expect"
-        hint="One per line, the most important first. Leave empty to keep the current ones."
+        label={t('Names and words to expect')}
+        hint={t('One per line, the most important first. Leave empty to keep the current ones.')}
         error={errorOf('vocabulary')}
       >
         <textarea name="vocabulary" rows={3} dir="auto" spellcheck={false} />
       </Field>
-      <Field label="Speakers" hint="How many to tell apart in the transcript." error={errorOf('speakers')}>
+      <Field label={t('Speakers')} hint={t('How many to tell apart in the transcript.')} error={errorOf('speakers')}>
         <select name="speakers">
-          <SpeakerOptions unset="As before">
-            <option value="none">None</option>
+          <SpeakerOptions unset={t('As before')}>
+            <option value="none">{t('None')}</option>
           </SpeakerOptions>
         </select>
       </Field>
       <Field
-        label="Engine"
-        hint="Its name, if the service has several. Leave empty for the default."
+        label={t('Engine')}
+        hint={t('Its name, if the service has several. Leave empty for the default.')}
         error={errorOf('engine')}
       >
         <input name="engine" autocomplete="off" spellcheck={false} />

@@ -6,6 +6,8 @@ import { CopyButton } from '../../../components/copy-button';
 import { formatBytes } from '../../../format/bytes';
 import { formatDate } from '../../../format/date';
 import { formatDuration } from '../../../format/duration';
+import { locale } from '../../../language/language';
+import { type Text, t } from '../../../language/texts';
 import type { Note } from '../note';
 import { languageTitle } from '../text/languages';
 import { Versions } from './versions';
@@ -14,16 +16,15 @@ import './details.css';
 /** Where there is room beside the text, it is open at first. */
 const IS_WIDE = '(width >= 72rem)';
 
-const SOURCES: Record<string, string> = { api: 'API', console: 'Console', access_token: 'End user' };
-const CHANNELS = ['', ', mono', ', stereo'];
+const SOURCES: Record<string, Text> = { api: 'API', console: 'Console', access_token: 'End user' };
 
 export function Details({ note }: { note: Note }) {
   const recording = note.recording.value as Recording;
   const transcription = note.transcription.value;
   return (
-    <aside class="details-column" aria-label="About this recording">
+    <aside class="details-column" aria-label={t('About this recording')}>
       <details class="card details" open={matchMedia(IS_WIDE).matches}>
-        <summary>Details</summary>
+        <summary>{t('Details')}</summary>
         <div class="details-body">
           <Tags recording={recording} />
           <dl class="facts">
@@ -34,7 +35,7 @@ export function Details({ note }: { note: Note }) {
           </dl>
           <div class="details-id">
             <code>{recording.id}</code>
-            <CopyButton text={recording.id} label="Copy ID" iconOnly />
+            <CopyButton text={recording.id} label={t('Copy ID')} iconOnly />
           </div>
         </div>
       </details>
@@ -43,10 +44,10 @@ export function Details({ note }: { note: Note }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+function Fact({ name, children }: { name: Text; children: ComponentChildren }) {
   return (
     <>
-      <dt>{name}</dt>
+      <dt>{t(name)}</dt>
       <dd dir="auto">{children}</dd>
     </>
   );
@@ -60,11 +61,18 @@ function AudioFacts({ recording }: { recording: Recording }) {
       <Fact name="Length">{formatDuration(recording.duration_seconds)}</Fact>
       <Fact name="Format">{`${audio_format.toUpperCase()}${codec}`}</Fact>
       <Fact name="Size">{formatBytes(recording.file_size_bytes)}</Fact>
-      {sample_rate !== null && (
-        <Fact name="Audio">{`${sample_rate / 1000} kHz${CHANNELS[channels ?? 0] ?? `, ${channels} channels`}`}</Fact>
-      )}
+      {sample_rate !== null && <Fact name="Audio">{soundOf(sample_rate / 1000, channels)}</Fact>}
     </>
   );
+}
+
+function soundOf(rate: number, channels: number | null): string {
+  const kilohertz = `${rate} kHz`;
+  if (!channels) return kilohertz;
+  if (channels === 1) return t('{kilohertz}, mono', { kilohertz });
+  return channels === 2
+    ? t('{kilohertz}, stereo', { kilohertz })
+    : t('{kilohertz}, {channels} channels', { kilohertz, channels });
 }
 
 function TextFacts({ transcription }: { transcription: Transcription }) {
@@ -76,7 +84,7 @@ function TextFacts({ transcription }: { transcription: Transcription }) {
       <Fact name="Model">{model}</Fact>
       <Fact name="Confidence">{Math.round(confidence * 100)}%</Fact>
       <Fact name="Processing time">
-        {(processing_duration_ms / 1000).toLocaleString('en', { maximumFractionDigits: 1 })} s
+        {(processing_duration_ms / 1000).toLocaleString(locale.value, { maximumFractionDigits: 1 })} s
       </Fact>
     </>
   );
@@ -87,10 +95,15 @@ function TimeFacts({ recording }: { recording: Recording }) {
     <>
       <Fact name="Uploaded">{formatDate(recording.created_at)}</Fact>
       {recording.processed_at && <Fact name="Finished">{formatDate(recording.processed_at)}</Fact>}
-      <Fact name="Source">{SOURCES[recording.upload_source] ?? recording.upload_source}</Fact>
+      <Fact name="Source">{sourceOf(recording.upload_source)}</Fact>
       {recording.user_id !== null && <Fact name="End user">{recording.user_id}</Fact>}
     </>
   );
+}
+
+function sourceOf(source: string): string {
+  const name = SOURCES[source];
+  return name ? t(name) : source;
 }
 
 /** Only what was or is to be deleted. */
@@ -100,7 +113,9 @@ function RetentionFacts({ retention }: { retention: RecordingRetention }) {
   return (
     <>
       {audio_deleted_at !== null && <Fact name="Audio deleted">{formatDate(audio_deleted_at)}</Fact>}
-      {audio_deleted_at === null && delete_audio_after && <Fact name="Audio">Is deleted after the transcription</Fact>}
+      {audio_deleted_at === null && delete_audio_after && (
+        <Fact name="Audio">{t('Is deleted after the transcription')}</Fact>
+      )}
       {audio_deleted_at === null && !delete_audio_after && isLater && (
         <Fact name="Audio is deleted">{formatDate(audio_expires_at)}</Fact>
       )}
@@ -115,7 +130,7 @@ function Tags({ recording }: { recording: Recording }) {
   const tags = Object.entries((recording.custom_tags ?? {}) as Record<string, string>);
   if (tags.length === 0) return null;
   return (
-    <ul class="details-tags" aria-label="Tags">
+    <ul class="details-tags" aria-label={t('Tags')}>
       {tags.map(([key, value]) => (
         <li key={key}>
           <Link class="details-tag" href={`/?${new URLSearchParams({ tag: `${key}=${value}` })}`}>

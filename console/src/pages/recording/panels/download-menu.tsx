@@ -1,6 +1,7 @@
 import type { Recording } from 'vnotes';
 
 import { formatBytes } from '../../../format/bytes';
+import { type Text, t } from '../../../language/texts';
 import type { Note } from '../note';
 import { filenameOf } from '../text/filenames';
 import { Menu, MenuItem } from './menu';
@@ -11,7 +12,7 @@ const FORMATS = [
   { format: 'srt', extension: 'srt', label: 'Subtitles (.srt)' },
   { format: 'vtt', extension: 'vtt', label: 'Web subtitles (.vtt)' },
   { format: 'rttm', extension: 'rttm', label: 'Speakers (.rttm)' },
-] as const;
+] as const satisfies readonly { format: string; extension: string; label: Text }[];
 type Format = (typeof FORMATS)[number]['format'];
 
 /** Text, subtitles and speakers as the service makes them, and the audio as it was uploaded. */
@@ -22,14 +23,17 @@ export function DownloadMenu({ note, version }: { note: Note; version: 'current'
   const audio = async () => await (await recordings.audio(note.id)).blob();
   const text = async (format: Format) => new Blob([await recordings.export(note.id, format, { version })]);
   return (
-    <Menu label="Download" icon="download">
+    <Menu label={t('Download')} icon="download">
       <MenuItem icon="waveform" onClick={() => void save(recording, recording.audio_format, audio)}>
-        Audio (.{recording.audio_format}, {formatBytes(recording.file_size_bytes)})
+        {t('Audio (.{format}, {size})', {
+          format: recording.audio_format,
+          size: formatBytes(recording.file_size_bytes),
+        })}
       </MenuItem>
       {note.transcription.value &&
         FORMATS.filter(({ format }) => format !== 'rttm' || hasSpeakers).map(({ format, extension, label }) => (
           <MenuItem key={format} icon="file" onClick={() => void save(recording, extension, () => text(format))}>
-            {label}
+            {t(label)}
           </MenuItem>
         ))}
     </Menu>
@@ -46,6 +50,6 @@ async function save(recording: Recording, extension: string, load: () => Promise
     // The browser reads the URL after this turn.
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   } catch (error) {
-    toastError('The download failed.', error);
+    toastError(t('The download failed.'), error);
   }
 }

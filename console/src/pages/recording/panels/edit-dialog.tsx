@@ -4,6 +4,7 @@ import { ApiError, type RecordingDetails } from 'vnotes';
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
 import { titleOf } from '../../../format/recording-title';
+import { t } from '../../../language/texts';
 import type { Note } from '../note';
 import { RefusalNotice } from './again-dialog';
 
@@ -16,7 +17,7 @@ interface EditDialogProps {
 /** Renames a recording and changes its tags. */
 export function EditDialog({ note, open, onClose }: EditDialogProps) {
   return (
-    <Dialog open={open} title="Title and tags" onClose={onClose}>
+    <Dialog open={open} title={t('Title and tags')} onClose={onClose}>
       <EditForm note={note} onClose={onClose} />
     </Dialog>
   );
@@ -43,19 +44,19 @@ function EditForm({ note, onClose }: Omit<EditDialogProps, 'open'>) {
   const errorOf = (name: string) => (field === name ? (error.value as ApiError).message : undefined);
   return (
     <form class="form" onSubmit={(event) => void submit(event)}>
-      <Field label="Title" hint="Leave empty to show the name of the file." error={errorOf('title')}>
+      <Field label={t('Title')} hint={t('Leave empty to show the name of the file.')} error={errorOf('title')}>
         <input name="title" defaultValue={titleOf(recording)} maxLength={200} autocomplete="off" dir="auto" />
       </Field>
-      <Field label="Tags" hint="One per line, as ticket=T-1042." error={errorOf('custom_tags')}>
+      <Field label={t('Tags')} hint={t('One per line, as ticket=T-1042.')} error={errorOf('custom_tags')}>
         <textarea name="tags" rows={3} defaultValue={linesOf(recording)} dir="auto" spellcheck={false} />
       </Field>
       {error.value !== null && field !== 'title' && field !== 'custom_tags' && <RefusalNotice error={error.value} />}
       <div class="form-actions">
         <button type="button" class="button" onClick={onClose}>
-          Cancel
+          {t('Cancel')}
         </button>
         <button type="submit" class="button is-primary" disabled={sending.value}>
-          Save
+          {t('Save')}
         </button>
       </div>
     </form>

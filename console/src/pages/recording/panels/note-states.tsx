@@ -5,6 +5,7 @@ import { Link } from 'wouter-preact';
 import { Empty } from '../../../components/empty';
 import { Icon } from '../../../components/icon';
 import { formatDuration } from '../../../format/duration';
+import { t } from '../../../language/texts';
 import { may } from '../../../session/permissions';
 import type { Note } from '../note';
 import { describeFailure } from '../text/failure-reasons';
@@ -15,18 +16,15 @@ import './note-states.css';
 /** What a recording shows instead of its text. */
 export function Processing({ recording: { duration_seconds: duration }, progress }: ProcessingProps) {
   const { share = null, secondsLeft = null } = progress ?? {};
-  const length = duration > 0 ? `${formatDuration(duration)} of audio` : 'The audio';
   return (
     <section class="card note-state" aria-labelledby="processing-title">
-      <h2 id="processing-title">Transcribing…</h2>
+      <h2 id="processing-title">{t('Transcribing…')}</h2>
       <p class="muted">
-        {progress
-          ? `${formatDuration(progress.end)}${duration > 0 ? ` of ${formatDuration(duration)}` : ''} is transcribed. `
-          : `${length} is queued or being transcribed. `}
-        {secondsLeft !== null && `Done in ${roughly(secondsLeft)}. `}
-        The transcript appears here when it is ready. You can leave this page.
+        {progress ? doneSoFar(progress.end, duration) : queued(duration)}{' '}
+        {secondsLeft !== null && `${t('Done in {time}.', { time: roughly(secondsLeft) })} `}
+        {t('The transcript appears here when it is ready. You can leave this page.')}
       </p>
-      <progress aria-label="Transcribing" {...(share !== null && { value: share })} />
+      <progress aria-label={t('Transcribing')} {...(share !== null && { value: share })} />
       {progress && progress.text !== '' && (
         <p class="note-so-far" dir="auto">
           {progress.text} …
@@ -35,6 +33,18 @@ export function Processing({ recording: { duration_seconds: duration }, progress
     </section>
   );
 }
+
+function doneSoFar(end: number, duration: number): string {
+  const done = formatDuration(end);
+  return duration > 0
+    ? t('{done} of {length} is transcribed.', { done, length: formatDuration(duration) })
+    : t('{done} is transcribed.', { done });
+}
+
+const queued = (duration: number): string =>
+  duration > 0
+    ? t('{length} of audio is queued or being transcribed.', { length: formatDuration(duration) })
+    : t('The audio is queued or being transcribed.');
 
 interface ProcessingProps {
   recording: Recording;
@@ -46,14 +56,14 @@ export function FailedNote({ note, onAgain }: { note: Note; onAgain: () => void 
   const sending = useSignal(false);
   const retry = async () => {
     sending.value = true;
-    await note.retry().catch((error: unknown) => toastError('The recording could not be retried.', error));
+    await note.retry().catch((error: unknown) => toastError(t('The recording could not be retried.'), error));
     sending.value = false;
   };
   return (
     <section class="card note-state is-failed" aria-labelledby="failed-title">
       <h2 id="failed-title">
         <Icon name="alert" />
-        Transcription failed
+        {t('Transcription failed')}
       </h2>
       <p class="note-state-what" dir="auto">
         {what}
@@ -63,10 +73,10 @@ export function FailedNote({ note, onAgain }: { note: Note; onAgain: () => void 
         <div class="actions">
           <button type="button" class="button is-primary" disabled={sending.value} onClick={() => void retry()}>
             <Icon name="retry" />
-            Try again
+            {t('Try again')}
           </button>
           <button type="button" class="button" onClick={onAgain}>
-            Try other settings…
+            {t('Try other settings…')}
           </button>
         </div>
       )}
@@ -79,12 +89,12 @@ export function NoSpeech({ onAgain }: { onAgain: () => void }) {
     <div class="card">
       <Empty
         icon="mic"
-        title="No speech in this recording"
-        hint="If someone does speak, transcribe it again and choose their language."
+        title={t('No speech in this recording')}
+        hint={t('If someone does speak, transcribe it again and choose their language.')}
         action={
           may('recordings:write') && (
             <button type="button" class="button" onClick={onAgain}>
-              Transcribe again…
+              {t('Transcribe again…')}
             </button>
           )
         }
@@ -98,15 +108,15 @@ export function Missing({ isDeleted }: { isDeleted: boolean }) {
     <div class="card">
       <Empty
         icon="trash"
-        title={isDeleted ? 'This recording was deleted' : 'Recording not found'}
+        title={isDeleted ? t('This recording was deleted') : t('Recording not found')}
         hint={
           isDeleted
-            ? 'Its audio and transcript are gone.'
-            : 'It may have been deleted, the link may be incomplete, or it belongs to another account.'
+            ? t('Its audio and transcript are gone.')
+            : t('It may have been deleted, the link may be incomplete, or it belongs to another account.')
         }
         action={
           <Link class="button" href="/">
-            All recordings
+            {t('All recordings')}
           </Link>
         }
       />
@@ -121,8 +131,8 @@ export function AgainNotice({ note }: { note: Note }) {
     <div role="status">
       {again.state === 'pending' && (
         <Notice icon="clock">
-          <p>Transcribing again. The current transcript stays until the new one is ready.</p>
-          <progress aria-label="Transcribing again" />
+          <p>{t('Transcribing again. The current transcript stays until the new one is ready.')}</p>
+          <progress aria-label={t('Transcribing again')} />
         </Notice>
       )}
       {again.state === 'failed' && <AgainFailed note={note} reason={again.reason} />}
@@ -135,10 +145,10 @@ function AgainFailed({ note, reason }: { note: Note; reason: string }) {
   return (
     <Notice tone="is-warn" icon="alert">
       <p>
-        Transcribing again failed. The transcript has not changed. <bdi>{what}</bdi> {advice}
+        {t('Transcribing again failed. The transcript has not changed.')} <bdi>{what}</bdi> {advice}
       </p>
       <button type="button" class="button" onClick={() => note.endAgain({ state: 'none' })}>
-        Dismiss
+        {t('Dismiss')}
       </button>
     </Notice>
   );

@@ -12,6 +12,7 @@ import { FormActions } from '../../../forms/form-actions';
 import { FormError } from '../../../forms/form-error';
 import { useSubmit } from '../../../forms/use-submit';
 import { useAsync } from '../../../hooks/use-async';
+import { type Text, t } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { baseUrl } from '../../../session/session';
 import '../../../forms/choices.css';
@@ -28,7 +29,7 @@ interface ShareDialogProps {
 /** Makes links to a recording, and ends them. */
 export function ShareDialog({ id, open, onClose }: ShareDialogProps) {
   return (
-    <Dialog open={open} title="Share this recording" onClose={onClose}>
+    <Dialog open={open} title={t('Share this recording')} onClose={onClose}>
       <Shares id={id} onClose={onClose} />
     </Dialog>
   );
@@ -56,7 +57,7 @@ const EXPIRIES = [
   ['30', 'In 30 days'],
   ['1', 'Tomorrow'],
   ['', 'Never'],
-] as const;
+] as const satisfies readonly (readonly [days: string, label: Text])[];
 
 interface ShareFormProps {
   id: string;
@@ -83,28 +84,32 @@ function ShareForm({ id, onCancel, onCreated }: ShareFormProps) {
   };
   return (
     <form class="form" onSubmit={submit}>
-      <p class="muted">Anybody with the link can read the text, without an account.</p>
+      <p class="muted">{t('Anybody with the link can read the text, without an account.')}</p>
       <label class="choice">
         <input type="checkbox" name="audio" />
         <span>
-          With the audio
-          <span class="choice-hint">It can be played, and with that be recorded.</span>
+          {t('With the audio')}
+          <span class="choice-hint">{t('It can be played, and with that be recorded.')}</span>
         </span>
       </label>
-      <Field label="Ends" error={fieldError(error.value, 'expires_at')}>
+      <Field label={t('Ends')} error={fieldError(error.value, 'expires_at')}>
         <select name="days">
           {EXPIRIES.map(([value, label]) => (
             <option key={value} value={value}>
-              {label}
+              {t(label)}
             </option>
           ))}
         </select>
       </Field>
-      <Field label="Password (optional)" hint="At least 8 characters." error={fieldError(error.value, 'password')}>
+      <Field
+        label={t('Password (optional)')}
+        hint={t('At least 8 characters.')}
+        error={fieldError(error.value, 'password')}
+      >
         <input name="password" minLength={8} maxLength={200} autocomplete="off" spellcheck={false} />
       </Field>
       <FormError error={formError(error.value, ['expires_at', 'password'])} />
-      <FormActions label="Create link" busyLabel="Creating…" isBusy={busy.value} onCancel={onCancel} />
+      <FormActions label={t('Create link')} busyLabel={t('Creating…')} isBusy={busy.value} onCancel={onCancel} />
     </form>
   );
 }
@@ -113,11 +118,11 @@ function CreatedLink({ share }: { share: CreatedShare }) {
   const link = new URL(share.url.replace(/^\//, ''), baseUrl()).href;
   return (
     <>
-      <p>Send this link. It is not shown again: for another person, or when it is lost, make another one.</p>
+      <p>{t('Send this link. It is not shown again: for another person, or when it is lost, make another one.')}</p>
       <div class="shown-once">
-        <span class="shown-once-label">Link</span>
+        <span class="shown-once-label">{t('Link')}</span>
         <code class="shown-once-value">{link}</code>
-        <CopyButton text={link} label="Copy the link" iconOnly />
+        <CopyButton text={link} label={t('Copy the link')} iconOnly />
       </div>
     </>
   );
@@ -129,12 +134,12 @@ function ShareList({ id, shares, onEnded }: { id: string; shares: readonly Share
   const end = (share: Share) =>
     void run(async () => {
       await api().recordings.endShare(id, share.id);
-      toast('The link shows nothing any more.');
+      toast(t('The link shows nothing any more.'));
       onEnded();
     });
   return (
-    <section aria-label="Links">
-      <h3>Links</h3>
+    <section aria-label={t('Links')}>
+      <h3>{t('Links')}</h3>
       <ul class="share-list">
         {shares.map((share) => (
           <li key={share.id}>
@@ -143,7 +148,7 @@ function ShareList({ id, shares, onEnded }: { id: string; shares: readonly Share
               <span class="muted small share-use">{useOf(share)}</span>
             </span>
             <button type="button" class="button" disabled={busy.value} onClick={() => end(share)}>
-              End
+              {t('End')}
             </button>
           </li>
         ))}
@@ -154,12 +159,18 @@ function ShareList({ id, shares, onEnded }: { id: string; shares: readonly Share
 }
 
 function describe({ created_at: created, audio, has_password: hasPassword }: Share): string {
-  const what = [audio ? 'text and audio' : 'text', ...(hasPassword ? ['password'] : [])];
-  return `${formatDate(created)}: ${what.join(', ')}`;
+  const date = formatDate(created);
+  if (audio)
+    return hasPassword ? t('{date}: text and audio, password', { date }) : t('{date}: text and audio', { date });
+  return hasPassword ? t('{date}: text, password', { date }) : t('{date}: text', { date });
 }
 
 function useOf({ opened_count: count, expires_at: end }: Share): string {
-  const opened = count === 0 ? 'Not opened yet' : `Opened ${count === 1 ? 'once' : `${count} times`}`;
+  const opened = t('{count, plural, =0 {Not opened yet} one {Opened once} other {Opened {count} times}}', {
+    count,
+  });
   if (end === null) return opened;
-  return `${opened} · ${Date.parse(`${end}Z`) > Date.now() ? 'ends' : 'ended'} ${formatDate(end)}`;
+  const date = formatDate(end);
+  const isOpen = Date.parse(`${end}Z`) > Date.now();
+  return `${opened} · ${isOpen ? t('ends {date}', { date }) : t('ended {date}', { date })}`;
 }

@@ -7,6 +7,7 @@ import { Failed } from '../../../components/failed';
 import { Loading } from '../../../components/loading';
 import { formatDate } from '../../../format/date';
 import { useAsync } from '../../../hooks/use-async';
+import { t } from '../../../language/texts';
 import type { Note } from '../note';
 import { languageTitle } from '../text/languages';
 
@@ -15,7 +16,7 @@ export function Versions({ note }: { note: Note }) {
   const isOpen = useSignal(false);
   return (
     <details class="card details" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
-      <summary>Versions</summary>
+      <summary>{t('Versions')}</summary>
       {isOpen.value && <VersionList note={note} />}
     </details>
   );
@@ -30,7 +31,7 @@ function VersionList({ note }: { note: Note }) {
     [note, note.transcription.value?.etag, note.again.value.state],
   );
   if (error) return <Failed error={error} onRetry={reload} />;
-  if (!value) return <Loading label="Loading versions…" />;
+  if (!value) return <Loading label={t('Loading versions…')} />;
   return (
     <ol class="versions">
       {value.transcriptions.map((version) => (
@@ -47,16 +48,17 @@ function Version({ version }: { version: TranscriptionVersion }) {
   return (
     <>
       <div class="version-title">
-        <strong>{formatDate(created_at)}</strong> {is_served && <Badge tone="accent">Current</Badge>}{' '}
-        {corrected_text !== null && <Badge>Corrected</Badge>}
+        <strong>{formatDate(created_at)}</strong> {is_served && <Badge tone="accent">{t('Current')}</Badge>}{' '}
+        {corrected_text !== null && <Badge>{t('Corrected')}</Badge>}
       </div>
       <p class="muted small">
-        {provider} · {model} · {languageTitle(language)} · {Math.round(confidence * 100)}% confidence
+        {provider} · {model} · {languageTitle(language)} ·{' '}
+        {t('{percent}% confidence', { percent: Math.round(confidence * 100) })}
       </p>
       <details class="version-text">
-        <summary>Transcript</summary>
-        <p dir="auto">{text === '' ? 'No words.' : text}</p>
-        {text !== '' && <CopyButton text={text} label="Copy this version" />}
+        <summary>{t('Transcript')}</summary>
+        <p dir="auto">{text === '' ? t('No words.') : text}</p>
+        {text !== '' && <CopyButton text={text} label={t('Copy this version')} />}
       </details>
     </>
   );

@@ -1,10 +1,12 @@
 import { ApiError } from 'vnotes';
 
+import { t } from '../../../language/texts';
 import { describeError } from '../../../components/describe-error';
 
 /** What keeps the audio from being played, for a person. */
 export interface AudioProblem {
-  text: string;
+  /** In the language of the person. */
+  text: () => string;
   /** Whether the same may work later. */
   mayPass: boolean;
 }
@@ -16,15 +18,24 @@ export class PlaybackError extends Error {
   }
 }
 
-const GONE: AudioProblem = { text: 'The audio is no longer stored. The transcript is not affected.', mayPass: false };
-const AWAY: AudioProblem = { text: 'The audio storage is not available right now.', mayPass: true };
-const LOST: AudioProblem = { text: 'The connection was lost while the audio was loading.', mayPass: true };
+const GONE: AudioProblem = {
+  text: () => t('The audio is no longer stored. The transcript is not affected.'),
+  mayPass: false,
+};
+const AWAY: AudioProblem = { text: () => t('The audio storage is not available right now.'), mayPass: true };
+const LOST: AudioProblem = { text: () => t('The connection was lost while the audio was loading.'), mayPass: true };
 
 /** The browser plays other files of this format. */
-const DAMAGED: AudioProblem = { text: 'This audio cannot be played. The file may be damaged.', mayPass: false };
+const DAMAGED: AudioProblem = {
+  text: () => t('This audio cannot be played. The file may be damaged.'),
+  mayPass: false,
+};
 
 const unplayable = (format: string): AudioProblem => ({
-  text: `This browser cannot play ${format.toUpperCase()} files. Download the audio to play it elsewhere.`,
+  text: () =>
+    t('This browser cannot play {format} files. Download the audio to play it elsewhere.', {
+      format: format.toUpperCase(),
+    }),
   mayPass: false,
 });
 
@@ -35,7 +46,7 @@ export async function problemOf(error: unknown, url: string | null, format: stri
     const { status } = await fetch(url, { headers: { Range: 'bytes=0-0' } });
     if (status === 404) return GONE;
     if (status === 503) return AWAY;
-    if (status === 429) return { text: 'Too many requests. Try again in a minute.', mayPass: true };
+    if (status === 429) return { text: () => t('Too many requests. Try again in a minute.'), mayPass: true };
     if (status >= 400) return LOST;
   } catch {
     return LOST;
@@ -46,6 +57,9 @@ export async function problemOf(error: unknown, url: string | null, format: stri
 function ofRequest(error: unknown): AudioProblem {
   if (error instanceof ApiError && error.status === 404) return GONE;
   if (error instanceof ApiError && error.status === 503) return AWAY;
-  const { title, hint } = describeError(error);
-  return { text: `${title}. ${hint}`, mayPass: true };
+  const text = () => {
+    const { title, hint } = describeError(error);
+    return `${title}. ${hint}`;
+  };
+  return { text, mayPass: true };
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { formatDuration } from '../../../format/duration';
 import { Icon } from '../../../components/icon';
+import { t } from '../../../language/texts';
 import type { Playback } from './playback';
 import { SPEEDS } from './playback';
 import { Waveform } from './waveform';
@@ -18,7 +19,7 @@ interface PlayerBarProps {
 
 export function PlayerBar({ playback, peaks, children }: PlayerBarProps) {
   return (
-    <section class="player" aria-label="Player">
+    <section class="player" aria-label={t('Player')}>
       <div class="player-main">
         <PlayButton playback={playback} />
         <SeekBar playback={playback} peaks={peaks} />
@@ -29,7 +30,7 @@ export function PlayerBar({ playback, peaks, children }: PlayerBarProps) {
           <button
             type="button"
             class="button is-quiet is-icon"
-            aria-label="Back 5 seconds"
+            aria-label={t('Back 5 seconds')}
             onClick={() => playback.skip(-5)}
           >
             <Icon name="skip-back" />
@@ -37,7 +38,7 @@ export function PlayerBar({ playback, peaks, children }: PlayerBarProps) {
           <button
             type="button"
             class="button is-quiet is-icon"
-            aria-label="Forward 5 seconds"
+            aria-label={t('Forward 5 seconds')}
             onClick={() => playback.skip(5)}
           >
             <Icon name="skip-forward" />
@@ -58,7 +59,7 @@ function PlayButton({ playback }: { playback: Playback }) {
     <button
       type="button"
       class={isBusy && !playback.playing.value ? 'player-play is-busy' : 'player-play'}
-      aria-label={isOn ? 'Pause' : 'Play'}
+      aria-label={isOn ? t('Pause') : t('Play')}
       onClick={() => void playback.toggle()}
     >
       <Icon name={isOn ? 'pause' : 'play'} />
@@ -95,8 +96,8 @@ function SeekBar({ playback, peaks }: Omit<PlayerBarProps, 'children'>) {
         min={0}
         max={Math.max(duration, 0.1)}
         step={0.01}
-        aria-label="Position"
-        aria-valuetext={`${formatDuration(second)} of ${formatDuration(duration)}`}
+        aria-label={t('Position')}
+        aria-valuetext={t('{time} of {length}', { time: formatDuration(second), length: formatDuration(duration) })}
         onInput={(event) => playback.seek(event.currentTarget.valueAsNumber)}
         onKeyDown={press}
       />
@@ -116,7 +117,7 @@ function Times({ playback }: { playback: Playback }) {
 function Speed({ playback }: { playback: Playback }) {
   return (
     <label class="player-speed">
-      <span class="visually-hidden">Speed</span>
+      <span class="visually-hidden">{t('Speed')}</span>
       <select
         value={String(playback.speed.value)}
         onChange={(event) => playback.setSpeed(Number(event.currentTarget.value))}
@@ -137,10 +138,10 @@ function Problem({ playback }: { playback: Playback }) {
     <div role="alert">
       {problem && (
         <p class="player-problem">
-          <span>{problem.text}</span>
+          <span>{problem.text()}</span>
           {problem.mayPass && (
             <button type="button" class="button" onClick={() => void playback.play()}>
-              Try again
+              {t('Try again')}
             </button>
           )}
         </p>

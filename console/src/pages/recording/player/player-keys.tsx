@@ -1,3 +1,4 @@
+import { t } from '../../../language/texts';
 import { useShortcut } from '../../../hooks/use-shortcut';
 import type { Reading } from '../transcript/reading';
 import type { Playback } from './playback';
@@ -13,11 +14,11 @@ interface PlayerKeysProps {
 
 /** The keys of the player. */
 export function PlayerKeys({ playback, reading, onFind, onCorrect }: PlayerKeysProps) {
-  useShortcut(' ', 'Play or pause', () => void playback.toggle());
-  useShortcut('ArrowLeft', 'Back 5 seconds', () => playback.skip(-5));
-  useShortcut('ArrowRight', 'Forward 5 seconds', () => playback.skip(5));
-  useShortcut(',', 'Slower', () => playback.changeSpeed(-1));
-  useShortcut('.', 'Faster', () => playback.changeSpeed(1));
+  useShortcut(' ', t('Play or pause'), () => void playback.toggle());
+  useShortcut('ArrowLeft', t('Back 5 seconds'), () => playback.skip(-5));
+  useShortcut('ArrowRight', t('Forward 5 seconds'), () => playback.skip(5));
+  useShortcut(',', t('Slower'), () => playback.changeSpeed(-1));
+  useShortcut('.', t('Faster'), () => playback.changeSpeed(1));
   return (
     <>
       {reading && onFind && <ReadingKeys reading={reading} onFind={onFind} />}
@@ -27,13 +28,13 @@ export function PlayerKeys({ playback, reading, onFind, onCorrect }: PlayerKeysP
 }
 
 function ReadingKeys({ reading, onFind }: { reading: Reading; onFind: () => void }) {
-  useShortcut('/', 'Search this transcript', onFind);
-  useShortcut('u', 'Go to the next unsure word', () => reading.goToUnsure());
-  useShortcut('b', 'Back to the current word', () => reading.backToSpoken());
+  useShortcut('/', t('Search this transcript'), onFind);
+  useShortcut('u', t('Go to the next unsure word'), () => reading.goToUnsure());
+  useShortcut('b', t('Back to the current word'), () => reading.backToSpoken());
   return null;
 }
 
 function CorrectKey({ onCorrect }: { onCorrect: () => void }) {
-  useShortcut('e', 'Correct the transcript', onCorrect);
+  useShortcut('e', t('Correct the transcript'), onCorrect);
   return null;
 }

@@ -2,7 +2,8 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 import { FormError } from '../../../forms/form-error';
 import { useSubmit } from '../../../forms/use-submit';
-import { NamesChangedError, type SpeakerNaming } from './speaker-naming';
+import { t } from '../../../language/texts';
+import { NAMES_CHANGED, NamesChangedError, type SpeakerNaming } from './speaker-naming';
 import { LONGEST_NAME, type Person } from './speakers';
 
 /** A name that is typed. It stays when somebody else changes who is who meanwhile. */
@@ -44,7 +45,7 @@ export function SpeakerForm({ person, draft, onType, naming, onClose }: SpeakerF
       <input
         ref={input}
         class="input"
-        aria-label={`Name of ${person.title}`}
+        aria-label={t('Name of {name}', { name: person.title })}
         aria-describedby={isConflict ? problem : undefined}
         value={draft.text}
         placeholder={person.title}
@@ -55,14 +56,14 @@ export function SpeakerForm({ person, draft, onType, naming, onClose }: SpeakerF
         onInput={(event) => onType(event.currentTarget.value)}
       />
       <button type="submit" class="button is-primary" disabled={busy.value}>
-        Save
+        {t('Save')}
       </button>
       <button type="button" class="button" onClick={onClose}>
-        Cancel
+        {t('Cancel')}
       </button>
       {isConflict && (
         <p id={problem} class="speaker-conflict small" role="alert">
-          {(error.value as Error).message}
+          {t(NAMES_CHANGED)}
         </p>
       )}
       {!isConflict && <FormError error={error.value} />}

@@ -1,12 +1,13 @@
 import { computed, signal } from '@preact/signals';
 import { ApiError, type Speaker, type Speakers, type VoiceNotes } from 'vnotes';
 
+import { type Text } from '../../../language/texts';
 import { isSameNames, namesOf, type Person, personsOf, renamed, type SpeakerNames } from './speakers';
 
+export const NAMES_CHANGED: Text = 'Someone else has changed the names. Check them, then try again.';
+
 /** Somebody else has changed the names meanwhile: theirs are shown, and the next attempt changes those. */
-export class NamesChangedError extends Error {
-  override readonly message = 'Someone else has changed the names. Check them, then try again.';
-}
+export class NamesChangedError extends Error {}
 
 /** Who speaks in a recording, and what they are called. */
 export class SpeakerNaming {

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 
+import { t } from '../../../language/texts';
 import type { Solo, Stretch } from '../player/solo';
 import type { SpeakerNaming } from './speaker-naming';
 import type { NameDraft } from './speaker-form';
@@ -22,7 +23,7 @@ export function SpeakerPanel({ naming, solo, stretchesOf }: SpeakerPanelProps) {
   return (
     <details class="speakers" open>
       <summary>
-        Speakers <span class="muted numbers">{persons.length}</span>
+        {t('Speakers')} <span class="muted numbers">{persons.length}</span>
       </summary>
       <ul>
         {persons.map((person) => (

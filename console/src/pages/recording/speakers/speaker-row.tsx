@@ -4,12 +4,13 @@ import { useRef } from 'preact/hooks';
 import { Icon } from '../../../components/icon';
 import { toast } from '../../../components/toast';
 import { formatDuration } from '../../../format/duration';
+import { rich, t } from '../../../language/texts';
 import { may } from '../../../session/permissions';
 import { Menu, MenuItem } from '../panels/menu';
 import { toastError } from '../panels/notice';
 import type { Solo, Stretch } from '../player/solo';
 import { type NameDraft, SpeakerForm } from './speaker-form';
-import { NamesChangedError, type SpeakerNaming } from './speaker-naming';
+import { NAMES_CHANGED, NamesChangedError, type SpeakerNaming } from './speaker-naming';
 import type { Person } from './speakers';
 
 interface SpeakerRowProps {
@@ -42,7 +43,7 @@ export function SpeakerRow({ person, naming, draft, solo, stretches }: SpeakerRo
         <>
           <Name person={person} onRename={begin} />
           <p class="speaker-share muted small numbers">
-            {person.words.toLocaleString('en')} {person.words === 1 ? 'word' : 'words'} ·{' '}
+            {t('{count, plural, one {# word} other {# words}}', { count: person.words })} ·{' '}
             {formatDuration(person.seconds)}
           </p>
           <div class="speaker-actions">
@@ -64,7 +65,12 @@ function Name({ person, onRename }: { person: Person; onRename: () => void }) {
     );
   }
   return (
-    <button type="button" class="speaker-name" aria-label={`Rename ${person.title}`} onClick={onRename}>
+    <button
+      type="button"
+      class="speaker-name"
+      aria-label={t('Rename {name}', { name: person.title })}
+      onClick={onRename}
+    >
       <bdi>{person.title}</bdi>
       <Icon name="edit" size={16} />
     </button>
@@ -75,7 +81,8 @@ function Name({ person, onRename }: { person: Person; onRename: () => void }) {
 function PlayAlone({ person, solo, stretches }: Omit<SpeakerRowProps, 'naming' | 'draft'>) {
   const id = person.labels[0] as string;
   const isOn = solo.who.value === id;
-  const label = isOn ? `Stop playing ${person.title} alone` : `Play ${person.title} alone`;
+  const { title: name } = person;
+  const label = isOn ? t('Stop playing {name} alone', { name }) : t('Play {name} alone', { name });
   return (
     <button
       type="button"
@@ -95,21 +102,22 @@ function PersonMenu({
   onRename,
 }: Pick<SpeakerRowProps, 'person' | 'naming'> & { onRename: () => void }) {
   const others = naming.persons.value.filter((other) => other !== person);
-  const merge = (other: Person) => change(naming.merge(person, other), `${person.title} and ${other.title} are one.`);
+  const merge = (other: Person) =>
+    change(naming.merge(person, other), t('{name} and {other} are one.', { name: person.title, other: other.title }));
   return (
-    <Menu label={`More for ${person.title}`} icon="more" iconOnly>
+    <Menu label={t('More for {name}', { name: person.title })} icon="more" iconOnly>
       {/* The menu gives the focus back before the field takes it. */}
       <MenuItem icon="edit" onClick={() => setTimeout(onRename)}>
-        Rename…
+        {t('Rename…')}
       </MenuItem>
       {others.map((other) => (
         <MenuItem key={other.labels[0]} icon="user" onClick={() => void merge(other)}>
-          Merge with <bdi>{other.title}</bdi>
+          {rich('Merge with <name></name>', { name: () => <bdi>{other.title}</bdi> })}
         </MenuItem>
       ))}
       {person.labels.length > 1 && (
-        <MenuItem icon="undo" onClick={() => void change(naming.separate(person), 'They are separate again.')}>
-          Separate
+        <MenuItem icon="undo" onClick={() => void change(naming.separate(person), t('They are separate again.'))}>
+          {t('Separate')}
         </MenuItem>
       )}
     </Menu>
@@ -120,13 +128,13 @@ function PersonMenu({
 async function change(done: Promise<() => Promise<void>>, text: string): Promise<void> {
   try {
     const takeBack = await done;
-    toast(text, { action: { label: 'Undo', run: () => void takeBack().catch(explain) } });
+    toast(text, { action: { label: t('Undo'), run: () => void takeBack().catch(explain) } });
   } catch (error) {
     explain(error);
   }
 }
 
 function explain(error: unknown): void {
-  if (error instanceof NamesChangedError) toast(error.message, { tone: 'bad' });
-  else toastError('The speakers could not be changed.', error);
+  if (error instanceof NamesChangedError) toast(t(NAMES_CHANGED), { tone: 'bad' });
+  else toastError(t('The speakers could not be changed.'), error);
 }

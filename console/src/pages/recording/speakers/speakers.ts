@@ -1,3 +1,5 @@
+import { t } from '../../../language/texts';
+
 import type { Speaker } from 'vnotes';
 
 /** Names by label; a label without one is left out. */
@@ -31,7 +33,7 @@ export function personsOf(labelled: readonly Speaker[]): Person[] {
     persons.set(key, {
       labels: [...(before?.labels ?? []), speaker],
       name: before ? (before.name ?? name) : name,
-      title: before?.name ?? name ?? `Speaker ${speaker}`,
+      title: before?.name ?? name ?? t('Speaker {label}', { label: speaker }),
       colour: before?.colour ?? index % COLOURS,
       words: words + (before?.words ?? 0),
       seconds: seconds + (before?.seconds ?? 0),

@@ -1,3 +1,7 @@
+import { computed } from '@preact/signals';
+
+import { locale } from '../../../language/language';
+
 /** Languages that most engines know, by their names here and their tags on the web. */
 const TAGS: Record<string, string> = {
   arabic: 'ar',
@@ -39,4 +43,10 @@ export const LANGUAGES: readonly string[] = Object.keys(TAGS);
 /** For fonts, hyphens and voices; undefined where it is not known. */
 export const languageTag = (language: string): string | undefined => TAGS[language];
 
-export const languageTitle = (language: string): string => language.charAt(0).toUpperCase() + language.slice(1);
+/** In the language of the person where it is a known one, else as the service has it. */
+export function languageTitle(language: string): string {
+  const tag = TAGS[language];
+  return (tag && NAMES.value.of(tag)) ?? language.charAt(0).toUpperCase() + language.slice(1);
+}
+
+const NAMES = computed(() => new Intl.DisplayNames(locale.value, { type: 'language' }));

@@ -1,3 +1,5 @@
+import { t } from '../../../language/texts';
+
 /** How far a run of the engine is. */
 export interface RunProgress {
   /** Of what is transcribed so far, in seconds of the audio. */
@@ -37,8 +39,7 @@ export class ProgressEstimate {
 /** `less than a minute`, `about 4 minutes`, `about 2 hours`. */
 export function roughly(seconds: number): string {
   const minutes = Math.round(seconds / 60);
-  if (minutes < 1) return 'less than a minute';
-  if (minutes < 60) return `about ${minutes === 1 ? 'a minute' : `${minutes} minutes`}`;
-  const hours = Math.round(minutes / 60);
-  return `about ${hours === 1 ? 'an hour' : `${hours} hours`}`;
+  if (minutes < 1) return t('less than a minute');
+  if (minutes < 60) return t('about {minutes, plural, one {a minute} other {# minutes}}', { minutes });
+  return t('about {hours, plural, one {an hour} other {# hours}}', { hours: Math.round(minutes / 60) });
 }

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
+import { t } from '../../../language/texts';
 import type { Reading } from './reading';
 import './find-bar.css';
 
@@ -36,18 +37,27 @@ export function FindBar({ reading, found, onClose }: FindBarProps) {
         type="search"
         class="find-input"
         dir="auto"
-        aria-label="Search this transcript"
-        placeholder="Search this transcript"
+        aria-label={t('Search this transcript')}
+        placeholder={t('Search this transcript')}
         defaultValue={found}
         onInput={(event) => reading.find(event.currentTarget.value)}
         onKeyDown={press}
       />
       <p class="find-count" role="status">
-        {hits.length > 0 ? `${index + 1} of ${hits.length}` : isSearching ? 'No matches' : ''}
+        {hits.length > 0
+          ? t('{index} of {count}', { index: String(index + 1), count: String(hits.length) })
+          : isSearching
+            ? t('No matches')
+            : ''}
       </p>
-      <FindButton label="Previous match" icon="chevron-up" isDisabled={hits.length === 0} onClick={() => step(-1)} />
-      <FindButton label="Next match" icon="chevron-down" isDisabled={hits.length === 0} onClick={() => step(1)} />
-      <FindButton label="Close search" icon="close" onClick={onClose} />
+      <FindButton
+        label={t('Previous match')}
+        icon="chevron-up"
+        isDisabled={hits.length === 0}
+        onClick={() => step(-1)}
+      />
+      <FindButton label={t('Next match')} icon="chevron-down" isDisabled={hits.length === 0} onClick={() => step(1)} />
+      <FindButton label={t('Close search')} icon="close" onClick={onClose} />
     </search>
   );
 }

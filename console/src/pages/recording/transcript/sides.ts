@@ -1,3 +1,4 @@
+import { t } from '../../../language/texts';
 import type { SpeakerNaming } from '../speakers/speaker-naming';
 import type { Block } from '../text/blocks';
 
@@ -10,5 +11,7 @@ export function sideOf(
     const { title, colour } = naming.personOf(speaker);
     return { title, class: `is-speaker-${colour}` };
   }
-  return channel === null ? null : { title: `Channel ${channel + 1}`, class: `is-speaker-${channel}` };
+  return channel === null
+    ? null
+    : { title: t('Channel {number}', { number: channel + 1 }), class: `is-speaker-${channel}` };
 }

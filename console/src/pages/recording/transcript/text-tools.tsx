@@ -2,6 +2,7 @@ import type { Transcription } from 'vnotes';
 
 import { CopyButton } from '../../../components/copy-button';
 import { Icon } from '../../../components/icon';
+import { t } from '../../../language/texts';
 import type { Original } from '../editing/use-original';
 import { RestoreButton } from '../editing/restore-button';
 import { may } from '../../../session/permissions';
@@ -27,7 +28,7 @@ export function TextTools({ note, reading, transcription, original, onEdit, text
   const isWritable = may('recordings:write');
   return (
     <header class="text-tools">
-      {isCorrected ? <VersionSwitch original={original} /> : <h2>Transcript</h2>}
+      {isCorrected ? <VersionSwitch original={original} /> : <h2>{t('Transcript')}</h2>}
       <UnsureTools
         count={reading.unsure.value.length}
         isOffered={reading.words.some(mayBeUnsure)}
@@ -35,12 +36,12 @@ export function TextTools({ note, reading, transcription, original, onEdit, text
       />
       <div class="actions">
         {isCorrected && isWritable && original.isShown.value && <RestoreButton note={note} original={original} />}
-        <CopyButton text={text} label="Copy" />
+        <CopyButton text={text} label={t('Copy')} />
         <DownloadMenu note={note} version="current" />
         {isWritable && (
           <button type="button" class="button" data-focus="correct" onClick={onEdit}>
             <Icon name="edit" />
-            <span>Correct</span>
+            <span>{t('Correct')}</span>
           </button>
         )}
       </div>
@@ -51,12 +52,12 @@ export function TextTools({ note, reading, transcription, original, onEdit, text
 function VersionSwitch({ original }: { original: Original }) {
   const isShown = original.isShown.value;
   return (
-    <div class="segmented" role="group" aria-label="Version">
+    <div class="segmented" role="group" aria-label={t('Version')}>
       <button type="button" aria-pressed={!isShown} onClick={() => original.hide()}>
-        Corrected
+        {t('Corrected')}
       </button>
       <button type="button" aria-pressed={isShown} onClick={() => void original.show()}>
-        Original
+        {t('Original')}
       </button>
     </div>
   );
@@ -69,7 +70,7 @@ export function FindButton({ onFind }: { onFind: () => void }) {
       type="button"
       class="button is-quiet is-icon"
       data-focus="find"
-      aria-label="Search this transcript"
+      aria-label={t('Search this transcript')}
       onClick={onFind}
     >
       <Icon name="search" />

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import { formatDuration } from '../../../format/duration';
+import { t } from '../../../language/texts';
 import type { SpeakerNaming } from '../speakers/speaker-naming';
 import type { Block } from '../text/blocks';
 import { languageTag } from '../text/languages';
@@ -51,7 +52,7 @@ export function Transcript({ reading, naming, language, onCorrect }: TranscriptP
       <div
         class={reading.isTimed ? 'transcript-text is-timed' : 'transcript-text'}
         role="group"
-        aria-label="Transcript"
+        aria-label={t('Transcript')}
         lang={languageTag(language)}
         onClick={play}
         onDblClick={correct}
@@ -67,8 +68,8 @@ export function Transcript({ reading, naming, language, onCorrect }: TranscriptP
         <WordTip tipped={tipped} isEditable={onCorrect !== undefined} />
       </div>
       <p id="transcript-keys" class="transcript-keys">
-        Use the arrow keys to move between words, Enter to play from a word, and U for the next unsure word.
-        {onCorrect && ' E corrects a word, as a double click does.'}
+        {t('Use the arrow keys to move between words, Enter to play from a word, and U for the next unsure word.')}
+        {onCorrect && ` ${t('E corrects a word, as a double click does.')}`}
       </p>
       <BackToSpoken reading={reading} />
     </div>
@@ -99,7 +100,7 @@ function Paragraph({ block, index, reading, naming }: ParagraphProps) {
           type="button"
           class="block-time"
           tabIndex={-1}
-          aria-label={`Play from ${formatDuration(block.start)}`}
+          aria-label={t('Play from {time}', { time: formatDuration(block.start) })}
           onClick={() => reading.playFrom(block.first)}
         >
           {formatDuration(block.start)}
@@ -123,7 +124,7 @@ function BackToSpoken({ reading }: { reading: Reading }) {
     <div class="back-to-spoken">
       <button type="button" class="button is-primary" onClick={() => reading.backToSpoken()}>
         <Icon name="locate" />
-        Back to the current word
+        {t('Back to the current word')}
       </button>
     </div>
   );

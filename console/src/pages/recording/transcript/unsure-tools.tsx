@@ -1,3 +1,4 @@
+import { t } from '../../../language/texts';
 import { markUnsureBelow, UNSURE_LEVELS, unsureBelow } from '../text/unsure';
 import './unsure-tools.css';
 
@@ -16,16 +17,16 @@ export function UnsureTools({ count, isOffered, onNext }: UnsureToolsProps) {
     <div class="unsure-tools">
       {level > 0 && (
         <button type="button" class="button is-quiet" disabled={count === 0} onClick={onNext}>
-          <span class="unsure-count">{count.toLocaleString('en')} unsure</span>
-          <span class="visually-hidden">words, go to the next</span>
+          <span class="unsure-count">{t('{count, number} unsure', { count })}</span>
+          <span class="visually-hidden">{t('words, go to the next')}</span>
         </button>
       )}
       <label class="unsure-level">
-        <span class="visually-hidden">Mark words below this confidence</span>
+        <span class="visually-hidden">{t('Mark words below this confidence')}</span>
         <select value={String(level)} onChange={(event) => markUnsureBelow(Number(event.currentTarget.value))}>
           {UNSURE_LEVELS.map((one) => (
             <option key={one} value={String(one)}>
-              {one === 0 ? 'Unsure: off' : `< ${Math.round(one * 100)}%`}
+              {one === 0 ? t('Unsure: off') : `< ${Math.round(one * 100)}%`}
             </option>
           ))}
         </select>

@@ -1,6 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 
 import { formatDuration } from '../../../format/duration';
+import { t } from '../../../language/texts';
 import { isUnsure } from '../text/unsure';
 import type { TextWord } from '../text/words';
 import { TIP_ID } from './word-layer';
@@ -30,7 +31,7 @@ export function WordTip({ tipped, isEditable }: WordTipProps) {
       style={shown ? { left: `${shown.left}px`, top: `${shown.top}px` } : {}}
     >
       {shown && tipText(shown.word)}
-      {shown && isEditable && <span class="word-tip-more"> · Double click to correct</span>}
+      {shown && isEditable && <span class="word-tip-more"> {t('· Double click to correct')}</span>}
     </div>
   );
 }
@@ -38,6 +39,9 @@ export function WordTip({ tipped, isEditable }: WordTipProps) {
 function tipText(word: TextWord): string {
   const { confidence, start } = word;
   const time = formatDuration(start);
-  if (confidence === null) return `No confidence · ${time}`;
-  return `${isUnsure(word) ? 'Unsure: ' : ''}${Math.round(confidence * 100)}% confidence · ${time}`;
+  if (confidence === null) return t('No confidence · {time}', { time });
+  const percent = Math.round(confidence * 100);
+  return isUnsure(word)
+    ? t('Unsure: {percent}% confidence · {time}', { percent, time })
+    : t('{percent}% confidence · {time}', { percent, time });
 }
