@@ -209,4 +209,11 @@ export const COMMON = {
   'Copy both': 'Beides kopieren',
   'I have saved them': 'Beides ist gesichert',
   'I have saved it': 'Es ist gesichert',
+  Undo: 'Rückgängig',
+  Continue: 'Weiter',
+  Processing: 'In Arbeit',
+  Details: 'Details',
+  Length: 'Länge',
+  Tags: 'Schlagwörter',
+  Title: 'Titel',
 } as const;

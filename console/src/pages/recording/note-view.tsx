@@ -25,7 +25,7 @@ import { PlayerBar } from './player/player-bar';
 import { TextView } from './text-view';
 import './note-view.css';
 
-const BACK = { href: '/', label: 'Recordings' };
+const back = () => ({ href: '/', label: t('Recordings') });
 
 /** One recording: its player, its text or why there is none, and what is known of it. */
 export function NoteView({ note }: { note: Note }) {
@@ -43,7 +43,7 @@ export function NoteView({ note }: { note: Note }) {
     <div class="note">
       <PageHeader
         title={titleOf(recording)}
-        back={BACK}
+        back={back()}
         hint={<Hint recording={recording} />}
         actions={
           <Actions

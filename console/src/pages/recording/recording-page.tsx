@@ -17,7 +17,7 @@ const POLL_MS = 10_000;
 const PROGRESS_MS = 20_000;
 /** One that is no longer has no parts. */
 const SHORT_SECONDS = 60;
-const BACK = { href: '/', label: 'Recordings' };
+const back = () => ({ href: '/', label: t('Recordings') });
 
 export default function RecordingPage({ params: { id } }: { params: { id: string } }) {
   const api = client.value as VoiceNotes;
@@ -28,7 +28,7 @@ export default function RecordingPage({ params: { id } }: { params: { id: string
   if (isMissing || (error !== null && !note.recording.value)) {
     return (
       <>
-        <PageHeader title={t('Recording')} back={BACK} />
+        <PageHeader title={t('Recording')} back={back()} />
         {isMissing ? (
           <Missing isDeleted={note.isDeleted.value} />
         ) : (

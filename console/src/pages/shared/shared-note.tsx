@@ -59,7 +59,7 @@ export function SharedNote({ note, time, reopen }: SharedNoteProps) {
         ) : (
           <Empty
             title={note.status === 'processing' ? t('The text is not ready yet') : t('There is no text')}
-            hint={HINTS[note.status]}
+            hint={hintOf(note.status)}
           />
         )}
       </section>
@@ -72,6 +72,11 @@ const HINTS: Record<string, Text> = {
   transcribed: 'Nobody speaks in this voice note.',
   failed: 'The voice note could not be transcribed.',
 };
+
+function hintOf(status: string): string | undefined {
+  const hint = HINTS[status];
+  return hint && t(hint);
+}
 
 function usePlayback(note: SharedRecording, reopen: () => Promise<SharedRecording>): Playback {
   const playback = useMemo(() => {

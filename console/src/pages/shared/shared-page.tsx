@@ -71,7 +71,7 @@ const isRefused = (error: unknown, code: string): boolean => error instanceof Ap
 const isGone = (error: unknown): boolean => error instanceof ApiError && [400, 404].includes(error.status);
 
 function Gone() {
-  usePageTitle('Link');
+  usePageTitle(t('Link'));
   return (
     <div class="state">
       <span class="state-icon">
@@ -93,7 +93,7 @@ interface PasswordFormProps {
 }
 
 function PasswordForm({ isBusy, error, isWrong, onSubmit }: PasswordFormProps) {
-  usePageTitle('Password');
+  usePageTitle(t('Password'));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement).get('password');
@@ -102,7 +102,7 @@ function PasswordForm({ isBusy, error, isWrong, onSubmit }: PasswordFormProps) {
   return (
     <form class="card card-body form shared-password" onSubmit={submit}>
       <h1>{t('This voice note has a password')}</h1>
-      <Field label={t('Password')} error={isWrong ? 'This is not the password.' : undefined}>
+      <Field label={t('Password')} error={isWrong ? t('This is not the password.') : undefined}>
         <input type="password" name="password" required maxLength={200} autocomplete="off" autofocus />
       </Field>
       {!isRefused(error, 'PASSWORD_REQUIRED') && <FormError error={error} />}

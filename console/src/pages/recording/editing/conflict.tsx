@@ -37,8 +37,13 @@ export function Conflict({ correction, onClose }: ConflictProps) {
         )}
       </p>
       <div class="conflict-texts">
-        <Side title={t('Your version')} parts={mineParts} text={correction.text.value} />
-        <Side title={t('Their version')} parts={theirParts} text={theirs.text} />
+        <Side
+          title={t('Your version')}
+          copyLabel={t('Copy your version')}
+          parts={mineParts}
+          text={correction.text.value}
+        />
+        <Side title={t('Their version')} copyLabel={t('Copy their version')} parts={theirParts} text={theirs.text} />
       </div>
       {correction.error.value !== null && (
         <Failed error={correction.error.value} onRetry={() => void correction.keepMine()} />
@@ -64,14 +69,21 @@ export function Conflict({ correction, onClose }: ConflictProps) {
   );
 }
 
-function Side({ title, parts, text }: { title: string; parts: Part[]; text: string }) {
+interface SideProps {
+  title: string;
+  copyLabel: string;
+  parts: Part[];
+  text: string;
+}
+
+function Side({ title, copyLabel, parts, text }: SideProps) {
   return (
     <div class="conflict-side">
       <h3>{title}</h3>
       <p dir="auto" class="conflict-text">
         {parts.map(({ text: part, isChanged }) => (isChanged ? <mark>{part}</mark> : part))}
       </p>
-      <CopyButton text={text} label={`Copy ${title.toLowerCase()}`} />
+      <CopyButton text={text} label={copyLabel} />
     </div>
   );
 }
