@@ -7,7 +7,6 @@ export const RECORD = {
   // The recorder
   Recorder: 'Rekorder',
   'Record, pause or resume': 'Aufnehmen, anhalten oder fortsetzen',
-  Pause: 'Pause',
   Paused: 'Angehalten',
   Resume: 'Fortsetzen',
   'Finish and send': 'Beenden und senden',
@@ -71,7 +70,6 @@ export const RECORD = {
   'Spoken language': 'Gesprochene Sprache',
   'Second language': 'Zweite Sprache',
   'If you change between two.': 'Falls Sie zwischen zwei Sprachen wechseln.',
-  'How many to tell apart in the transcript.': 'Wie viele im Transkript unterschieden werden.',
   'Account setting': 'Wie im Konto eingestellt',
   'Labels to filter by, such as a project or a customer number.':
     'Zum Filtern, zum Beispiel ein Projekt oder eine Kundennummer.',

@@ -45,7 +45,6 @@ export const RECORDING = {
     'Ihr englischer Name, zum Beispiel german, oder mehrere mit Kommas. Leer bleibt es bei der jetzigen.',
   'One per line, the most important first. Leave empty to keep the current ones.':
     'Einer pro Zeile, die wichtigsten zuerst. Leer bleibt es bei den jetzigen.',
-  'How many to tell apart in the transcript.': 'Wie viele im Transkript unterschieden werden.',
   'As before': 'Wie bisher',
   Engine: 'Spracherkennung',
   'Its name, if the service has several. Leave empty for the default.':
@@ -146,8 +145,6 @@ export const RECORDING = {
   Player: 'Player',
   'Back 5 seconds': '5 Sekunden zurück',
   'Forward 5 seconds': '5 Sekunden vor',
-  Pause: 'Pause',
-  Play: 'Abspielen',
   Position: 'Position',
   '{time} of {length}': '{time} von {length}',
   Speed: 'Tempo',

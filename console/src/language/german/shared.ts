@@ -11,5 +11,4 @@ export const SHARED = {
     'Er ist abgelaufen oder unvollständig. Bitten Sie die Person, von der Sie ihn haben, um einen neuen.',
   'This voice note has a password': 'Diese Sprachnotiz hat ein Passwort',
   'This is not the password.': 'Das ist nicht das Passwort.',
-  Open: 'Öffnen',
 } as const;

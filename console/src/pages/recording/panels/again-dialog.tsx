@@ -4,10 +4,10 @@ import { ApiError, type TranscribeAgainFields } from 'vnotes';
 import { describeError } from '../../../components/describe-error';
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
+import { languages, languageTitle } from '../../../format/languages';
 import { SpeakerOptions } from '../../../forms/speaker-options';
 import { t } from '../../../language/texts';
 import type { Note } from '../note';
-import { LANGUAGES, languageTitle } from '../text/languages';
 import { Notice } from './notice';
 
 interface AgainDialogProps {
@@ -75,7 +75,7 @@ export function AgainFields({ error }: { error: unknown }) {
         <input name="language" list="languages" autocomplete="off" spellcheck={false} />
       </Field>
       <datalist id="languages">
-        {LANGUAGES.map((language) => (
+        {languages.value.map((language) => (
           <option key={language} value={language} label={languageTitle(language)} />
         ))}
       </datalist>

@@ -6,10 +6,10 @@ import { CopyButton } from '../../../components/copy-button';
 import { formatBytes } from '../../../format/bytes';
 import { formatDate } from '../../../format/date';
 import { formatDuration } from '../../../format/duration';
+import { languageTitle } from '../../../format/languages';
 import { locale } from '../../../language/language';
 import { type Text, t } from '../../../language/texts';
 import type { Note } from '../note';
-import { languageTitle } from '../text/languages';
 import { Versions } from './versions';
 import './details.css';
 

@@ -6,10 +6,10 @@ import { CopyButton } from '../../../components/copy-button';
 import { Failed } from '../../../components/failed';
 import { Loading } from '../../../components/loading';
 import { formatDate } from '../../../format/date';
+import { languageTitle } from '../../../format/languages';
 import { useAsync } from '../../../hooks/use-async';
 import { t } from '../../../language/texts';
 import type { Note } from '../note';
-import { languageTitle } from '../text/languages';
 
 /** What each run of an engine heard. They are asked for when the list is opened. */
 export function Versions({ note }: { note: Note }) {

@@ -1,5 +1,5 @@
+import { languageTitle } from '../../../format/languages';
 import { t } from '../../../language/texts';
-import { languageTitle } from './languages';
 
 /** Why a recording has no text, for a person. */
 export interface FailureReason {

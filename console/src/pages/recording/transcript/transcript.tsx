@@ -3,10 +3,10 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import { formatDuration } from '../../../format/duration';
+import { languageTag } from '../../../format/languages';
 import { t } from '../../../language/texts';
 import type { SpeakerNaming } from '../speakers/speaker-naming';
 import type { Block } from '../text/blocks';
-import { languageTag } from '../text/languages';
 import type { Reading } from './reading';
 import { sideOf } from './sides';
 import { WordKeys } from './word-keys';
