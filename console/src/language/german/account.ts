@@ -1,8 +1,8 @@
 /** Of the pages of an account and its people, but webhooks. */
 export const ACCOUNT = {
   // Settings
-  'For recordings from now on. An upload may say something else for itself.':
-    'Für Aufnahmen ab jetzt. Ein Upload kann für sich etwas anderes angeben.',
+  'Vocabulary, speakers and retention are for new recordings. An upload may say something else for itself.':
+    'Vokabular, Sprecher und Aufbewahrung gelten für neue Aufnahmen. Ein Upload kann für sich etwas anderes bestimmen.',
   'Loading settings…': 'Einstellungen werden geladen …',
   '{what} saved.': '{what} gespeichert.',
   'Save: {what}': 'Speichern: {what}',

@@ -44,7 +44,9 @@ export default function SettingsPage() {
     <div class="stack">
       <PageHeader
         title={t('Settings')}
-        hint={t('For recordings from now on. An upload may say something else for itself.')}
+        hint={t(
+          'Vocabulary, speakers and retention are for new recordings. An upload may say something else for itself.',
+        )}
       />
       {Boolean(loaded.error) && <Failed error={loaded.error} onRetry={loaded.reload} />}
       {!value && loaded.loading && <Loading label={t('Loading settings…')} />}
