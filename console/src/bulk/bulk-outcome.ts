@@ -1,12 +1,15 @@
 import { describeError } from '../components/describe-error';
 import { toast } from '../components/toast';
+import { t, type Text } from '../language/texts';
 import type { BulkOutcome } from './bulk-task';
 
 interface Words<T> {
   /** When all went well. */
   success: string;
-  /** After `3 of 5 recordings could not be`, and after `2 of 5 recordings`: `tagged`. */
-  participle: string;
+  /** With `done` and `all`. */
+  stopped: Text;
+  /** With `failed` and `all`. */
+  failed: Text;
   /** What did not fit, beside what failed: `2 have no transcript.` */
   note?: string;
   /** The same for those that failed or were not begun. */
@@ -16,24 +19,21 @@ interface Words<T> {
 /** Tells how it went: what failed, why, and what was not begun. */
 export function tellOutcome<T>(
   { done, failed, left }: BulkOutcome<T>,
-  { success, participle, note, again }: Words<T>,
+  { success, note, again, ...words }: Words<T>,
 ): void {
   const more = note ? ` ${note}` : '';
   if (failed.length === 0 && left.length === 0) return void toast(success + more);
   const all = done.length + failed.length + left.length;
   const sentences = [
-    ...(left.length > 0 ? [`Stopped: ${counted(done.length, all)} ${participle}.`] : []),
-    ...(failed.length > 0 ? [`${counted(failed.length, all)} could not be ${participle}. ${reasonsOf(failed)}`] : []),
+    ...(left.length > 0 ? [t(words.stopped, { done: done.length, all })] : []),
+    ...(failed.length > 0 ? [t(words.failed, { failed: failed.length, all }), reasonsOf(failed)] : []),
   ];
   const rest = [...failed.map(({ item }) => item), ...left];
   toast(sentences.join(' ') + more, {
     tone: failed.length > 0 ? 'bad' : 'neutral',
-    action: { label: left.length > 0 ? 'Continue' : 'Try again', run: () => again(rest) },
+    action: { label: left.length > 0 ? t('Continue') : t('Try again'), run: () => again(rest) },
   });
 }
-
-const counted = (some: number, all: number): string =>
-  all === 1 ? 'The recording' : `${some.toLocaleString('en')} of ${all.toLocaleString('en')} recordings`;
 
 /** `Not possible right now: It is on hold.`; with how many, when they differ. */
 export function reasonsOf(failed: BulkOutcome<unknown>['failed']): string {

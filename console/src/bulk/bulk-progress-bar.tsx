@@ -1,3 +1,4 @@
+import { t } from '../language/texts';
 import { type BulkTask, bulkTasks } from './bulk-task';
 import './bulk-progress-bar.css';
 
@@ -13,17 +14,23 @@ export function BulkProgressBar() {
   );
 }
 
-function Task({ task: { label, done, total, stop } }: { task: BulkTask }) {
+const LABELS = {
+  delete: { progress: 'Deleting {done, number} of {total, number}', stop: 'Stop deleting' },
+  export: { progress: 'Exporting {done, number} of {total, number}', stop: 'Stop exporting' },
+  select: { progress: 'Selecting {done, number} of {total, number}', stop: 'Stop selecting' },
+  tag: { progress: 'Tagging {done, number} of {total, number}', stop: 'Stop tagging' },
+  transcribe: { progress: 'Transcribing {done, number} of {total, number}', stop: 'Stop transcribing' },
+} as const;
+
+function Task({ task: { name, done, total, stop } }: { task: BulkTask }) {
   return (
     <div class="bulk-task">
       <label>
-        <span class="numbers">
-          {label} {done.toLocaleString('en')} of {total.toLocaleString('en')}
-        </span>
+        <span class="numbers">{t(LABELS[name].progress, { done, total })}</span>
         <progress max={total} value={done} />
       </label>
-      <button type="button" class="button is-quiet" aria-label={`Stop ${label.toLowerCase()}`} onClick={stop}>
-        Stop
+      <button type="button" class="button is-quiet" aria-label={t(LABELS[name].stop)} onClick={stop}>
+        {t('Stop')}
       </button>
     </div>
   );

@@ -5,10 +5,11 @@ import { describeError } from '../components/describe-error';
 import { backgroundTime } from '../session/pacing';
 import { rateLimit } from '../session/session';
 
+export type TaskName = 'delete' | 'export' | 'select' | 'tag' | 'transcribe';
+
 /** The same thing done to many, such as the deletion of what was selected. */
 export interface BulkTask {
-  /** What happens: `Deleting`. */
-  label: string;
+  name: TaskName;
   done: number;
   total: number;
   /** What has begun is finished; nothing else begins. */
@@ -40,11 +41,11 @@ export const ONCE = { maxRetries: 0 };
 
 /** Shows a task until `end`. @param signal aborted when the person stops it */
 export function showTask(
-  label: string,
+  name: TaskName,
   total: number,
 ): { signal: AbortSignal; advance: (n: number) => void; end: () => void } {
   const stopping = new AbortController();
-  let task: BulkTask = { label, done: 0, total, stop: () => stopping.abort() };
+  let task: BulkTask = { name, done: 0, total, stop: () => stopping.abort() };
   const others = () => bulkTasks.peek().filter((other) => other !== task);
   const advance = (done: number) => {
     const before = task;
@@ -60,11 +61,11 @@ export function showTask(
  * meanwhile have a part of it.
  */
 export async function runMany<T>(
-  label: string,
+  name: TaskName,
   items: readonly T[],
   run: (item: T) => Promise<unknown>,
 ): Promise<BulkOutcome<T>> {
-  const task = items.length >= SHOWN_FROM ? showTask(label, items.length) : null;
+  const task = items.length >= SHOWN_FROM ? showTask(name, items.length) : null;
   const many = new Many(items, run, task?.signal ?? new AbortController().signal, (done) => task?.advance(done));
   const outcome = await many.finish();
   task?.end();

@@ -2,6 +2,7 @@ import { effect, signal, untracked } from '@preact/signals';
 import { ApiError, type VoiceNotes } from 'vnotes';
 
 import { toast } from '../components/toast';
+import { t, type Text } from '../language/texts';
 import { client, currentKey, onSignOut } from '../session/session';
 import { reasonsOf } from './bulk-outcome';
 import { ONCE, runMany } from './bulk-task';
@@ -34,8 +35,8 @@ export function deleteWithUndo(ids: readonly string[], titles: readonly string[]
     show(ids);
   };
   pending.add(commit);
-  const close = toast(`Deleting ${named(ids.length, titles)}.`, {
-    action: { label: 'Undo', run: undo },
+  const close = toast(about(ids.length, titles, 'Deleting “{title}”.', 'Deleting {count, number} recordings.'), {
+    action: { label: t('Undo'), run: undo },
     onEnd: commit,
   });
 }
@@ -85,18 +86,23 @@ onSignOut(() => {
 });
 
 async function deleteNow(api: VoiceNotes, ids: readonly string[], titles: readonly string[]): Promise<void> {
-  const { done, failed, left } = await runMany('Deleting', ids, (id) => deleteOne(api, id));
+  const { done, failed, left } = await runMany('delete', ids, (id) => deleteOne(api, id));
   const rest = [...failed.map(({ item }) => item), ...left];
   if (rest.length === 0) return;
   show(rest);
   const again = () => deleteWithUndo(rest, titlesOf(rest, ids, titles));
   if (failed.length === 0) {
-    const text = `Stopped: ${done.length} of ${ids.length} recordings deleted.`;
-    return void toast(text, { action: { label: 'Continue', run: again } });
+    const text = t('Stopped: {done, number} of {all, number} recordings deleted.', {
+      done: done.length,
+      all: ids.length,
+    });
+    return void toast(text, { action: { label: t('Continue'), run: again } });
   }
   const what =
-    failed.length === ids.length ? named(ids.length, titles) : `${failed.length} of ${ids.length} recordings`;
-  toast(`Could not delete ${what}. ${reasonsOf(failed)}`, { tone: 'bad', action: { label: 'Try again', run: again } });
+    failed.length === ids.length
+      ? about(ids.length, titles, 'Could not delete “{title}”.', 'Could not delete {count, number} recordings.')
+      : t('Could not delete {failed, number} of {all, number} recordings.', { failed: failed.length, all: ids.length });
+  toast(`${what} ${reasonsOf(failed)}`, { tone: 'bad', action: { label: t('Try again'), run: again } });
 }
 
 async function deleteOne(api: VoiceNotes, id: string): Promise<void> {
@@ -113,8 +119,9 @@ function titlesOf(some: readonly string[], ids: readonly string[], titles: reado
   return some.map((id) => titleOf.get(id) ?? '');
 }
 
-const named = (count: number, titles: readonly string[]): string =>
-  count === 1 ? `“${titles[0]}”` : `${count.toLocaleString('en')} recordings`;
+/** @param one has the `title`, and `many` the `count` */
+const about = (count: number, titles: readonly string[], one: Text, many: Text): string =>
+  count === 1 ? t(one, { title: titles[0] ?? '' }) : t(many, { count });
 
 function hide(ids: readonly string[]): void {
   deletedIds.value = new Set([...deletedIds.value, ...ids]);

@@ -2,6 +2,7 @@ import { Link } from 'wouter-preact';
 
 import { Icon } from '../../components/icon';
 import { Permitted } from '../../components/permitted';
+import { t } from '../../language/texts';
 import { chooseFiles } from '../../uploads/file-picker';
 import { addFiles } from '../../uploads/uploads';
 
@@ -11,11 +12,11 @@ export function ListActions() {
     <Permitted scope="recordings:write" action="upload, correct or delete recordings">
       <button type="button" class="button" onClick={() => void upload()}>
         <Icon name="upload" />
-        Upload
+        {t('Upload')}
       </button>
       <Link href="/record" class="button is-primary list-record">
         <Icon name="mic" />
-        Record
+        {t('Record')}
       </Link>
     </Permitted>
   );

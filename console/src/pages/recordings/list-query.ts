@@ -6,11 +6,13 @@ export type RecordingsQuery = NonNullable<Parameters<VoiceNotes['recordings']['l
 
 export type Status = 'processing' | 'transcribed' | 'failed';
 
+/** `rank`: the best match first, with `q` only. */
+export type Order = 'newest' | 'oldest' | 'longest' | 'shortest' | 'rank';
+
 /** What the list is narrowed to, as the address says it. */
 export interface ListQuery {
   q: string;
-  /** Of the results of `q`. */
-  byRank: boolean;
+  order: Order;
   status: Status | '';
   /** Days where the person is, both inclusive; empty for no limit. */
   from: string;
@@ -21,12 +23,15 @@ export interface ListQuery {
 }
 
 const STATUSES = ['processing', 'transcribed', 'failed'] as const;
+const ORDERS = ['newest', 'oldest', 'longest', 'shortest', 'rank'] as const;
+/** That the service lists by length. */
+export const MAX_BY_LENGTH = 10_000;
 export const PAGE_SIZE = 50;
 
 export function readQuery(search: URLSearchParams): ListQuery {
   return {
     q: search.get('q') ?? '',
-    byRank: search.get('order') === 'rank',
+    order: ORDERS.find((order) => order === search.get('order')) ?? 'newest',
     status: STATUSES.find((status) => status === search.get('status')) ?? '',
     from: readDay(search.get('from')),
     to: readDay(search.get('to')),
@@ -41,7 +46,7 @@ export function writeQuery(query: ListQuery): URLSearchParams {
   const search = new URLSearchParams();
   const put = (name: string, value: string) => value !== '' && search.append(name, value);
   put('q', query.q);
-  put('order', query.q !== '' && query.byRank ? 'rank' : '');
+  put('order', query.order === 'newest' || (query.order === 'rank' && query.q === '') ? '' : query.order);
   put('status', query.status);
   put('from', query.from);
   put('to', query.to);
@@ -68,6 +73,8 @@ export function isFiltered({ q, status, from, to, user, tags }: ListQuery): bool
   return hasWords(q) || [status, from, to, user].some((text) => text !== '') || tags.length > 0;
 }
 
+export const isByLength = ({ order }: Pick<ListQuery, 'order'>): boolean => order === 'longest' || order === 'shortest';
+
 /** Tells one list from another, whatever the page. */
 export const filterOf = (query: ListQuery): string => writeQuery({ ...query, page: 0 }).toString();
 
@@ -79,7 +86,7 @@ export function requestOf(query: ListQuery): RecordingsQuery {
     limit: PAGE_SIZE,
     include: 'title,snippet',
     ...(isSearch && { q: query.q.slice(0, 1000) }),
-    ...(isSearch && query.byRank && { order: 'rank' as const }),
+    ...((isSearch || query.order !== 'rank') && query.order !== 'newest' && { order: query.order }),
     ...(query.status && { status: query.status }),
     ...(query.from && { created_from: instantOf(beginningOf(query.from)) }),
     ...(query.to && { created_before: instantOf(beginningOf(query.to, 1)) }),

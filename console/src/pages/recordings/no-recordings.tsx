@@ -2,6 +2,7 @@ import { Link } from 'wouter-preact';
 
 import { Empty } from '../../components/empty';
 import { Icon } from '../../components/icon';
+import { t } from '../../language/texts';
 import { chooseFiles } from '../../uploads/file-picker';
 import { addFiles } from '../../uploads/uploads';
 import { may } from '../../session/permissions';
@@ -28,7 +29,7 @@ export function NoRecordings({ isFiltered, isBeyond, onChange }: NoRecordingsPro
 export function BeingDeleted() {
   return (
     <div class="card">
-      <Empty title="Deleting recordings…" hint="The others are listed once these are gone." />
+      <Empty title={t('Deleting recordings…')} hint={t('The others are listed once these are gone.')} />
     </div>
   );
 }
@@ -36,11 +37,11 @@ export function BeingDeleted() {
 function Beyond({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
   return (
     <Empty
-      title="This page is empty"
-      hint="Its recordings were deleted, or do not match any more."
+      title={t('This page is empty')}
+      hint={t('Its recordings were deleted, or do not match any more.')}
       action={
         <button type="button" class="button" onClick={() => onChange({ page: 0 })}>
-          Go to the first page
+          {t('Go to the first page')}
         </button>
       }
     />
@@ -51,11 +52,11 @@ function NoResults({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
   return (
     <Empty
       icon="search"
-      title="No matching recordings"
-      hint="Try fewer words or remove a filter. Search covers transcribed recordings only."
+      title={t('No matching recordings')}
+      hint={t('Try fewer words or remove a filter. Search covers transcribed recordings only.')}
       action={
         <button type="button" class="button" onClick={() => onChange(NOTHING)}>
-          Show all recordings
+          {t('Show all recordings')}
         </button>
       }
     />
@@ -63,21 +64,23 @@ function NoResults({ onChange }: Pick<NoRecordingsProps, 'onChange'>) {
 }
 
 function FirstUse() {
-  if (!may('recordings:write')) return <Empty title="No recordings yet" />;
+  if (!may('recordings:write')) return <Empty title={t('No recordings yet')} />;
   return (
     <Empty
       icon="mic"
-      title="Your first voice note"
-      hint="Record one here, or drop audio files anywhere on this page: WebM, MP3, Ogg, WAV, M4A, FLAC or AMR, up to 25 MB each."
+      title={t('Your first voice note')}
+      hint={t(
+        'Record one here, or drop audio files anywhere on this page: WebM, MP3, Ogg, WAV, M4A, FLAC or AMR, up to 25 MB each.',
+      )}
       action={
         <>
           <Link href="/record" class="button is-primary">
             <Icon name="mic" />
-            Record a note
+            {t('Record a note')}
           </Link>
           <button type="button" class="button" onClick={() => void chooseFiles().then((files) => addFiles(files))}>
             <Icon name="upload" />
-            Upload files
+            {t('Upload files')}
           </button>
         </>
       }

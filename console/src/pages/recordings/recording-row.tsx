@@ -7,6 +7,7 @@ import { dateOf, formatAge, formatDate } from '../../format/date';
 import { formatDuration, spokenDuration } from '../../format/duration';
 import { currentTime } from '../../hooks/current-time';
 import { titleOf } from '../../format/recording-title';
+import { t } from '../../language/texts';
 import { may } from '../../session/permissions';
 import { type ListQuery, withTag } from './list-query';
 import { firstHit, Highlight } from './search/highlight';
@@ -28,7 +29,7 @@ export function RecordingRow({ recording, query, isSelected, onToggle, onFilter 
         <label class="row-check">
           <input
             type="checkbox"
-            aria-label={`Select ${title}`}
+            aria-label={t('Select {title}', { title })}
             checked={isSelected}
             onClick={(event) => onToggle(id, event.shiftKey)}
           />
@@ -56,7 +57,7 @@ function addressOf({ id, snippet }: Recording, q: string): string {
 function RowWords({ recording: { status, features, snippet }, q }: { recording: Recording; q: string }) {
   if (!snippet) {
     const isSilent = status === 'transcribed' && features?.no_speech;
-    return isSilent ? <p class="row-snippet">No speech</p> : null;
+    return isSilent ? <p class="row-snippet">{t('No speech')}</p> : null;
   }
   return (
     <p class={q === '' ? 'row-snippet is-beginning' : 'row-snippet'} dir="auto">
@@ -71,17 +72,17 @@ function RowTags({ recording: { custom_tags, user_id }, query, onFilter }: RowTa
   const tags = Object.entries(custom_tags ?? {});
   if (tags.length === 0 && user_id === null) return null;
   return (
-    <ul class="row-tags" aria-label="Tags">
+    <ul class="row-tags" aria-label={t('Tags')}>
       {user_id !== null && (
         <li>
           <button
             type="button"
             class="row-tag"
-            title={`Show only end user ${user_id}`}
+            title={t('Show only end user {user}', { user: user_id })}
             onClick={() => onFilter({ user: user_id })}
           >
             <Icon name="user" size={14} />
-            <span class="visually-hidden">End user</span>
+            <span class="visually-hidden">{t('End user')}</span>
             <bdi>{user_id}</bdi>
           </button>
         </li>
@@ -91,7 +92,7 @@ function RowTags({ recording: { custom_tags, user_id }, query, onFilter }: RowTa
           <button
             type="button"
             class="row-tag"
-            title={`Show only ${key}: ${value}`}
+            title={t('Show only {key}: {value}', { key, value })}
             onClick={() => onFilter({ tags: withTag(query.tags, key, value) })}
           >
             <bdi class="muted">{key}</bdi>
@@ -107,8 +108,8 @@ function RowFacts({ recording }: { recording: Recording }) {
   const { duration_seconds: seconds, created_at, status } = recording;
   return (
     <div class="row-facts">
-      {status === 'processing' && <Badge tone="busy">Processing</Badge>}
-      {status === 'failed' && <Badge tone="bad">Failed</Badge>}
+      {status === 'processing' && <Badge tone="busy">{t('Processing')}</Badge>}
+      {status === 'failed' && <Badge tone="bad">{t('Failed')}</Badge>}
       <span class="row-duration numbers">
         <span aria-hidden="true">{formatDuration(seconds)}</span>
         <span class="visually-hidden">{spokenDuration(seconds)}</span>

@@ -3,9 +3,20 @@ import { useSearchParams } from 'wouter-preact';
 import { deletedIds } from '../../bulk/deletions';
 import { Failed } from '../../components/failed';
 import { Pager } from '../../components/pager/pager';
+import { t } from '../../language/texts';
 import { Filters } from './filters/filters';
 import { ListActions } from './list-actions';
-import { filterOf, isExact, isFiltered, type ListQuery, PAGE_SIZE, readQuery, writeQuery } from './list-query';
+import {
+  filterOf,
+  isByLength,
+  isExact,
+  isFiltered,
+  type ListQuery,
+  MAX_BY_LENGTH,
+  PAGE_SIZE,
+  readQuery,
+  writeQuery,
+} from './list-query';
 import { ListSkeleton } from './list-skeleton';
 import { BeingDeleted, NoRecordings } from './no-recordings';
 import { RecordingList } from './recording-list';
@@ -28,7 +39,7 @@ export function RecordingsPage() {
   const recordings = useRecordings(query);
   return (
     <>
-      <PageHeader title="Recordings" actions={<ListActions />} />
+      <PageHeader title={t('Recordings')} actions={<ListActions />} />
       <div class="list-tools">
         <SearchBox q={query.q} onSearch={(q) => change({ q }, { replace: query.q !== '' && q !== '' })} />
         <Filters query={query} onChange={change} />
@@ -57,13 +68,14 @@ function Results({ query, recordings, onChange }: ResultsProps) {
   }
   if (!page) return <ListSkeleton />;
   const total = Math.max(0, page.total - (page.recordings.length - shown.length));
+  const isCut = isByLength(answered) && total > MAX_BY_LENGTH;
   if (shown.length === 0) {
     const isBeyond = total > 0 && answered.page > 0;
     if (total > 0 && page.recordings.length > 0) return <BeingDeleted />;
     return <NoRecordings isFiltered={isFiltered(answered)} isBeyond={isBeyond} onChange={onChange} />;
   }
   return (
-    <section class="card list-card" aria-label="Results" aria-busy={loading}>
+    <section class="card list-card" aria-label={t('Results')} aria-busy={loading}>
       <SelectionBar
         query={answered}
         total={total}
@@ -75,13 +87,15 @@ function Results({ query, recordings, onChange }: ResultsProps) {
       />
       <RecordingList recordings={shown} query={answered} selection={selection} onChange={onChange} />
       <div class="list-foot">
-        {may('recordings:write') && <p class="drop-hint muted small">Drop audio files anywhere to upload them.</p>}
+        {may('recordings:write') && (
+          <p class="drop-hint muted small">{t('Drop audio files anywhere to upload them.')}</p>
+        )}
         {page.total > PAGE_SIZE && (
           <Pager
             page={query.page}
-            total={total}
+            total={isCut ? MAX_BY_LENGTH : total}
             pageSize={PAGE_SIZE}
-            isTotalExact={isExact(page)}
+            isTotalExact={isExact(page) && !isCut}
             onPage={(next) => onChange({ page: next })}
           />
         )}

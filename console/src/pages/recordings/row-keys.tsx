@@ -2,16 +2,17 @@ import type { RefObject } from 'preact';
 import type { Recording } from 'vnotes';
 
 import { useShortcut } from '../../hooks/use-shortcut';
+import { t } from '../../language/texts';
 import type { Selection } from './selection/use-selection';
 
 type ListRef = RefObject<HTMLUListElement | null>;
 
 /** The keys that move the focus through the list. */
 export function RowKeys({ list }: { list: ListRef }) {
-  useShortcut('j', 'Next recording', () => move(list, 1));
-  useShortcut('k', 'Previous recording', () => move(list, -1));
+  useShortcut('j', t('Next recording'), () => move(list, 1));
+  useShortcut('k', t('Previous recording'), () => move(list, -1));
   // A link that has the focus is opened by the browser.
-  useShortcut('Enter', 'Open the recording', () => titleOf(focusedRow(list))?.click());
+  useShortcut('Enter', t('Open the recording'), () => titleOf(focusedRow(list))?.click());
   return null;
 }
 
@@ -22,7 +23,7 @@ interface SelectionKeysProps {
 }
 
 export function SelectionKeys({ list, recordings, selection }: SelectionKeysProps) {
-  useShortcut('x', 'Select the recording', ({ shiftKey }) => {
+  useShortcut('x', t('Select the recording'), ({ shiftKey }) => {
     const recording = recordings[rowsOf(list).findIndex((row) => row === focusedRow(list))];
     if (recording) selection.toggle(recording.id, shiftKey);
   });

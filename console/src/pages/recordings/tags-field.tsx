@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 
 import { Field } from '../../components/field';
+import { t } from '../../language/texts';
 import { tagOf } from './list-query';
 import { seenLabels } from './seen-labels';
 
@@ -18,7 +19,7 @@ export function TagsField({ hint, error, tags = [] }: TagsFieldProps) {
   const text = useSignal(tags.map(([key, value]) => `${key}=${value}`).join('\n'));
   return (
     <>
-      <Field label="Tags" hint={hint} error={error}>
+      <Field label={t('Tags')} hint={hint} error={error}>
         <textarea
           name="tags"
           rows={3}
@@ -41,7 +42,7 @@ function TagSuggestions({ text, onChange }: { text: string; onChange: (text: str
   const add = (tag: string, key: string) =>
     onChange([...lines.filter((line) => tagOf(line)?.[0] !== key), tag].join('\n'));
   return (
-    <ul class="tag-suggestions" aria-label="Suggested tags">
+    <ul class="tag-suggestions" aria-label={t('Suggested tags')}>
       {suggested.slice(0, MAX_SUGGESTED).map((tag) => {
         const [key, value] = tagOf(tag) ?? [tag, ''];
         return (
@@ -66,6 +67,6 @@ export function readTags(text: string): { tags: [key: string, value: string][]; 
   };
 }
 
-export const wrongTag = (line: string): string => `Write a tag as key=value, not “${line}”.`;
+export const wrongTag = (line: string): string => t('Write a tag as key=value, not “{line}”.', { line });
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');

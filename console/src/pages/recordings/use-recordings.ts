@@ -8,7 +8,7 @@ import { backgroundTime } from '../../session/pacing';
 import { client, rateLimit } from '../../session/session';
 import { arrived } from '../../uploads/upload-list';
 import { currentPage, historyNow, keepPage, keptPage, outdatePage, type Page } from './kept-page';
-import { type ListQuery, type RecordingsQuery, requestOf } from './list-query';
+import { isByLength, type ListQuery, type RecordingsQuery, requestOf } from './list-query';
 import { noteLabels } from './seen-labels';
 
 /** Events that come together lead to one request. */
@@ -69,7 +69,9 @@ export function useRecordings(query: ListQuery): Recordings {
     );
   });
   useLiveEvents((event) => {
-    const change = query.status === '' && query.q === '' ? changeBy(event) : null;
+    // The length is known for good when it is transcribed.
+    const isInPlace = query.status === '' && query.q === '' && !isByLength(query);
+    const change = isInPlace ? changeBy(event) : null;
     const id = recordingIdOf(event);
     if (!change || !id || !page?.recordings.some((recording) => recording.id === id)) return reloadSoon();
     show(id, change);

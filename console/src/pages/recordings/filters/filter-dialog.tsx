@@ -4,6 +4,7 @@ import type { RefObject } from 'preact';
 import { Dialog } from '../../../components/dialog';
 import { Field } from '../../../components/field';
 import { beginningOf, localDay } from '../../../format/local-day';
+import { t, type Text } from '../../../language/texts';
 import type { ListQuery } from '../list-query';
 import { seenLabels } from '../seen-labels';
 import { readTags, TagsField, wrongTag } from '../tags-field';
@@ -25,16 +26,16 @@ export function FilterDialog({ open, opener, query, onClose, onApply }: FilterDi
     const text = (name: string) => (form.get(name) as string).trim();
     const { tags, wrong } = readTags(text('tags'));
     const [from, to] = [text('from'), text('to')];
-    if (from && to && from > to) error.value = { field: 'to', text: 'The end date is before the start date.' };
+    if (from && to && from > to) error.value = { field: 'to', text: t('The end date is before the start date.') };
     else if (wrong) error.value = { field: 'tags', text: wrongTag(wrong) };
     else onApply({ from, to, user: text('user'), tags });
   };
   const errorOf = (field: string) => (error.value?.field === field ? error.value.text : undefined);
   return (
-    <Dialog open={open} title="Filter" onClose={onClose} opener={opener}>
+    <Dialog open={open} title={t('Filter')} onClose={onClose} opener={opener}>
       <form class="form" onSubmit={submit} noValidate>
         <DayFields query={query} error={errorOf('to')} />
-        <Field label="End user" hint="The identity in the access token.">
+        <Field label={t('End user')} hint={t('The identity in the access token.')}>
           <input
             name="user"
             list="filter-users"
@@ -50,7 +51,7 @@ export function FilterDialog({ open, opener, query, onClose, onApply }: FilterDi
           ))}
         </datalist>
         <TagsField
-          hint="One per line, such as ticket=T-1042. Recordings must have all of them."
+          hint={t('One per line, such as ticket=T-1042. Recordings must have all of them.')}
           error={errorOf('tags')}
           tags={query.tags}
         />
@@ -60,10 +61,10 @@ export function FilterDialog({ open, opener, query, onClose, onApply }: FilterDi
             class="button is-quiet"
             onClick={() => onApply({ from: '', to: '', user: '', tags: [] })}
           >
-            Clear all
+            {t('Clear all')}
           </button>
           <button type="submit" class="button is-primary">
-            Apply
+            {t('Apply')}
           </button>
         </div>
       </form>
@@ -76,7 +77,7 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
   return (
     <>
       <div class="day-fields">
-        <Field label="From">
+        <Field label={t('From')}>
           <input
             name="from"
             type="date"
@@ -84,7 +85,7 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
             onInput={(event) => (range.value = { ...range.value, from: event.currentTarget.value })}
           />
         </Field>
-        <Field label="To" error={error}>
+        <Field label={t('To')} error={error}>
           <input
             name="to"
             type="date"
@@ -93,7 +94,7 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
           />
         </Field>
       </div>
-      <ul class="tag-suggestions" aria-label="Suggested days">
+      <ul class="tag-suggestions" aria-label={t('Suggested days')}>
         {suggestedDays().map(({ label, from, to }) => (
           <li key={label}>
             <button
@@ -102,7 +103,7 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
               aria-pressed={range.value.from === from && range.value.to === to}
               onClick={() => (range.value = { from, to })}
             >
-              {label}
+              {t(label)}
             </button>
           </li>
         ))}
@@ -111,7 +112,7 @@ function DayFields({ query, error }: { query: ListQuery; error: string | undefin
   );
 }
 
-function suggestedDays(): { label: string; from: string; to: string }[] {
+function suggestedDays(): { label: Text; from: string; to: string }[] {
   const today = localDay(new Date());
   const [yesterday, weekAgo] = [-1, -6].map((days) => localDay(beginningOf(today, days))) as [string, string];
   return [

@@ -3,11 +3,12 @@ import { useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import { formatLocalDay } from '../../../format/date';
+import { t, type Text } from '../../../language/texts';
 import { FilterDialog } from './filter-dialog';
 import type { ListQuery, Status } from '../list-query';
 import './filters.css';
 
-const STATUSES: [Status | '', string][] = [
+const STATUSES: [Status | '', Text][] = [
   ['', 'All'],
   ['processing', 'Processing'],
   ['transcribed', 'Transcribed'],
@@ -25,7 +26,7 @@ export function Filters({ query, onChange }: FiltersProps) {
   const chips = chipsOf(query);
   return (
     <>
-      <div class="segmented status-filter" role="group" aria-label="Status">
+      <div class="segmented status-filter" role="group" aria-label={t('Status')}>
         {STATUSES.map(([status, label]) => (
           <button
             key={status}
@@ -33,13 +34,13 @@ export function Filters({ query, onChange }: FiltersProps) {
             aria-pressed={query.status === status}
             onClick={() => onChange({ status })}
           >
-            {label}
+            {t(label)}
           </button>
         ))}
       </div>
       <button ref={opener} type="button" class="button" aria-haspopup="dialog" onClick={() => (open.value = true)}>
         <Icon name="filter" />
-        Filter
+        {t('Filter')}
         {chips.length > 0 && <span class="filter-count">{chips.length}</span>}
       </button>
       {chips.length > 0 && <Chips chips={chips} onChange={onChange} />}
@@ -60,10 +61,15 @@ export function Filters({ query, onChange }: FiltersProps) {
 
 function Chips({ chips, onChange }: { chips: readonly Chip[]; onChange: FiltersProps['onChange'] }) {
   return (
-    <ul class="filter-chips" aria-label="Active filters">
+    <ul class="filter-chips" aria-label={t('Active filters')}>
       {chips.map(({ label, without }) => (
         <li key={label}>
-          <button type="button" class="chip" aria-label={`Remove filter ${label}`} onClick={() => onChange(without)}>
+          <button
+            type="button"
+            class="chip"
+            aria-label={t('Remove filter {label}', { label })}
+            onClick={() => onChange(without)}
+          >
             <bdi>{label}</bdi>
             <Icon name="close" size={14} />
           </button>
@@ -79,17 +85,18 @@ interface Chip {
 }
 
 function dayChips(from: string, to: string): Chip[] {
-  if (from !== '' && from === to) return [{ label: `On ${formatLocalDay(from)}`, without: { from: '', to: '' } }];
+  if (from !== '' && from === to)
+    return [{ label: t('On {day}', { day: formatLocalDay(from) }), without: { from: '', to: '' } }];
   return [
-    ...(from ? [{ label: `From ${formatLocalDay(from)}`, without: { from: '' } }] : []),
-    ...(to ? [{ label: `To ${formatLocalDay(to)}`, without: { to: '' } }] : []),
+    ...(from ? [{ label: t('From {day}', { day: formatLocalDay(from) }), without: { from: '' } }] : []),
+    ...(to ? [{ label: t('To {day}', { day: formatLocalDay(to) }), without: { to: '' } }] : []),
   ];
 }
 
 function chipsOf({ from, to, user, tags }: ListQuery): Chip[] {
   return [
     ...dayChips(from, to),
-    ...(user ? [{ label: `End user ${user}`, without: { user: '' } }] : []),
+    ...(user ? [{ label: t('End user {user}', { user }), without: { user: '' } }] : []),
     ...tags.map(([key, value], i) => ({
       label: `${key}: ${value}`,
       without: { tags: tags.filter((_, other) => other !== i) },

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { Icon } from '../../../components/icon';
 import { useShortcut } from '../../../hooks/use-shortcut';
+import { t } from '../../../language/texts';
 import { rateLimit } from '../../../session/session';
 import './search-box.css';
 
@@ -17,7 +18,7 @@ export function SearchBox({ q, onSearch }: SearchBoxProps) {
   useEffect(() => {
     if ((history.state as { focus?: string } | null)?.focus === 'search') input.current?.focus();
   }, []);
-  useShortcut('/', 'Search', () => input.current?.select());
+  useShortcut('/', t('Search'), () => input.current?.select());
   return (
     <form
       class="search-box"
@@ -34,8 +35,8 @@ export function SearchBox({ q, onSearch }: SearchBoxProps) {
         type="search"
         dir="auto"
         maxLength={1000}
-        placeholder="Search transcripts"
-        aria-label="Search transcripts"
+        placeholder={t('Search transcripts')}
+        aria-label={t('Search transcripts')}
         aria-keyshortcuts="/"
         value={text}
         onInput={(event) => type(event.currentTarget.value)}

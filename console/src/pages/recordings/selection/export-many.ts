@@ -2,6 +2,7 @@ import type { Recording } from 'vnotes';
 
 import { tellOutcome } from '../../../bulk/bulk-outcome';
 import { ONCE, runMany } from '../../../bulk/bulk-task';
+import { t, type Text } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { filenameOf } from '../../recording/text/filenames';
 import { uniqueNames } from './unique-names';
@@ -12,14 +13,14 @@ export const FORMATS = [
   { format: 'paragraphs', extension: 'txt', label: 'Text in paragraphs' },
   { format: 'srt', extension: 'srt', label: 'Subtitles (.srt)' },
   { format: 'vtt', extension: 'vtt', label: 'Web subtitles (.vtt)' },
-] as const;
+] as const satisfies readonly { format: string; extension: string; label: Text }[];
 export type Format = (typeof FORMATS)[number];
 
 /** Saves the transcripts as files of one archive, in the order of the list, and tells how it went. */
 export async function exportMany(recordings: readonly Recording[], format: Format): Promise<void> {
   const { recordings: resource } = api();
   const texts = new Map<string, string>();
-  const outcome = await runMany('Exporting', recordings.slice(0, MAX_ENTRIES), async ({ id }) => {
+  const outcome = await runMany('export', recordings.slice(0, MAX_ENTRIES), async ({ id }) => {
     texts.set(id, await resource.export(id, format.format, ONCE));
   });
   const nameOf = uniqueNames();
@@ -32,9 +33,12 @@ export async function exportMany(recordings: readonly Recording[], format: Forma
   tellOutcome(
     { ...outcome, left: [...outcome.left, ...recordings.slice(MAX_ENTRIES)] },
     {
-      success:
-        files.length === 1 ? 'Exported the recording.' : `Exported ${files.length.toLocaleString('en')} recordings.`,
-      participle: 'exported',
+      success: t('{files, plural, =1 {Exported the recording.} other {Exported # recordings.}}', {
+        files: files.length,
+      }),
+      stopped: 'Stopped: {done, number} of {all, number} recordings exported.',
+      failed:
+        '{all, plural, =1 {The recording could not be exported.} other {{failed, number} of {all, number} recordings could not be exported.}}',
       again: (rest) => void exportMany(rest, format),
     },
   );

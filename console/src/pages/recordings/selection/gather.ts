@@ -3,6 +3,7 @@ import type { Recording } from 'vnotes';
 import { showTask } from '../../../bulk/bulk-task';
 import { describeError } from '../../../components/describe-error';
 import { toast } from '../../../components/toast';
+import { t } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { type ListQuery, requestOf } from '../list-query';
 
@@ -17,8 +18,9 @@ const UNTIL_ACCEPTED = { maxRetries: 30 };
  * @returns null when the person stopped it or it failed, which is told
  */
 export async function gather(query: ListQuery, total: number): Promise<Recording[] | null> {
-  const { signal, advance, end } = showTask('Selecting', total);
-  const request = { ...requestOf(query), page: 0, limit: LISTED_AT_ONCE, include: 'title' };
+  const { signal, advance, end } = showTask('select', total);
+  // The newest first, because not every order goes to the end of a large list.
+  const request = { ...requestOf(query), order: undefined, page: 0, limit: LISTED_AT_ONCE, include: 'title' };
   const found = new Map<string, Recording>();
   try {
     for await (const recording of api().recordings.list(request, { ...UNTIL_ACCEPTED, signal })) {
@@ -36,5 +38,5 @@ export async function gather(query: ListQuery, total: number): Promise<Recording
 
 function tellFailure(error: unknown): void {
   const { title, hint } = describeError(error);
-  toast(`Could not select all. ${title}: ${hint}`, { tone: 'bad' });
+  toast(t('Could not select all. {title}: {hint}', { title, hint }), { tone: 'bad' });
 }

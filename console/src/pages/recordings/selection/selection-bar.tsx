@@ -6,8 +6,10 @@ import { deleteWithUndo } from '../../../bulk/deletions';
 import { Icon, type IconName } from '../../../components/icon';
 import { toast } from '../../../components/toast';
 import { titleOf } from '../../../format/recording-title';
+import { rich, t } from '../../../language/texts';
 import { may } from '../../../session/permissions';
 import { isExact, type ListQuery } from '../list-query';
+import { ListOrder } from '../list-order';
 import type { Recordings } from '../use-recordings';
 import { gather } from './gather';
 import type { SelectionDialog, SelectionDialogName } from './selection-dialogs';
@@ -29,7 +31,8 @@ interface SelectionBarProps {
 export function SelectionBar({ query, total, page, shown, selection, onChange, reload }: SelectionBarProps) {
   const count = selection.selected.length;
   const onPage = shown.filter(({ id }) => selection.has(id)).length;
-  const all = totalText(total, isExact(page), query.q);
+  const totals = TOTALS[query.q === '' ? 'recordings' : 'results'][isExact(page) ? 'exact' : 'atLeast'];
+  const all = t(totals.all, { total });
   return (
     <>
       <div class="list-head">
@@ -37,7 +40,7 @@ export function SelectionBar({ query, total, page, shown, selection, onChange, r
           <label class="row-check">
             <input
               type="checkbox"
-              aria-label="Select all on this page"
+              aria-label={t('Select all on this page')}
               checked={onPage > 0 && onPage === shown.length}
               indeterminate={onPage > 0 && onPage < shown.length}
               onChange={selection.toggleAll}
@@ -49,36 +52,44 @@ export function SelectionBar({ query, total, page, shown, selection, onChange, r
         ) : (
           <>
             <p class="list-total numbers muted">{all}</p>
-            {query.q !== '' && <OrderSelect query={query} onChange={onChange} />}
+            <ListOrder query={query} onChange={onChange} />
           </>
         )}
         <p class="visually-hidden" role="status">
-          {count > 0 ? `${count} selected` : all}
+          {count > 0 ? t('{count, number} selected', { count }) : all}
         </p>
       </div>
       {onPage === shown.length && total > shown.length && (
-        <SelectAll query={query} total={total} all={all} selection={selection} />
+        <SelectAll query={query} total={total} label={t(totals.select, { total })} selection={selection} />
       )}
     </>
   );
 }
 
-function totalText(total: number, isExactTotal: boolean, q: string): string {
-  const all = `${total.toLocaleString('en')}${isExactTotal ? '' : '+'}`;
-  const noun = q === '' ? 'recording' : 'result';
-  return `${all} ${noun}${total === 1 ? '' : 's'}`;
-}
+const TOTALS = {
+  recordings: {
+    exact: {
+      all: '{total, plural, one {# recording} other {# recordings}}',
+      select: 'Select all {total, number} recordings',
+    },
+    atLeast: { all: '{total, number}+ recordings', select: 'Select all {total, number}+ recordings' },
+  },
+  results: {
+    exact: { all: '{total, plural, one {# result} other {# results}}', select: 'Select all {total, number} results' },
+    atLeast: { all: '{total, number}+ results', select: 'Select all {total, number}+ results' },
+  },
+} as const;
 
 interface SelectAllProps {
   query: ListQuery;
   total: number;
-  /** `120 recordings` */
-  all: string;
+  /** `Select all 120 recordings` */
+  label: string;
   selection: Selection;
 }
 
 /** When the page is selected and there are others. */
-function SelectAll({ query, total, all, selection }: SelectAllProps) {
+function SelectAll({ query, total, label, selection }: SelectAllProps) {
   const gathering = useSignal(false);
   const selectAll = async () => {
     gathering.value = true;
@@ -87,13 +98,17 @@ function SelectAll({ query, total, all, selection }: SelectAllProps) {
     if (found) selection.selectAll(found);
   };
   if (selection.isGathered) {
-    return <p class="select-all">{selection.selected.length.toLocaleString('en')} selected, also on other pages.</p>;
+    return (
+      <p class="select-all">
+        {t('{count, number} selected, also on other pages.', { count: selection.selected.length })}
+      </p>
+    );
   }
   return (
     <p class="select-all">
-      All {selection.selected.length} on this page are selected.{' '}
+      {t('All {count, number} on this page are selected.', { count: selection.selected.length })}{' '}
       <button type="button" disabled={gathering.value} onClick={() => void selectAll()}>
-        {gathering.value ? 'Selecting…' : `Select all ${all}`}
+        {gathering.value ? t('Selecting…') : label}
       </button>
     </p>
   );
@@ -116,7 +131,7 @@ function SelectionActions({ selection, shown, reload }: SelectionActionsProps) {
       // The code is loaded when it is needed.
       opened.value = { Dialog: (await import('./selection-dialogs')).SelectionDialog, name };
     } catch {
-      toast('This could not be loaded. You may be offline.', { tone: 'bad' });
+      toast(t('This could not be loaded. You may be offline.'), { tone: 'bad' });
     }
   };
   const begin = (work: Promise<void>) => {
@@ -142,20 +157,27 @@ function SelectionActions({ selection, shown, reload }: SelectionActionsProps) {
   return (
     <div class="selection-actions">
       <strong class="numbers">
-        {selected.length.toLocaleString('en')} <span class="selected-word">selected</span>
+        {rich('{count, number} <word>selected</word>', {
+          count: selected.length,
+          word: (word) => <span class="selected-word">{word}</span>,
+        })}
       </strong>
       {failed.length > 0 && (
-        <Action icon="retry" label={`Retry ${failed.length} failed`} onClick={() => begin(retryMany(failed))} />
+        <Action
+          icon="retry"
+          label={t('Retry {count, number} failed', { count: failed.length })}
+          onClick={() => begin(retryMany(failed))}
+        />
       )}
-      <Action icon="tag" label="Tag" onClick={() => void open('tag')} />
-      <Action icon="download" label="Export" onClick={() => void open('export')} />
-      <Action icon="waveform" label="Transcribe again" onClick={() => void open('again')} />
-      <Action icon="trash" label="Delete" isDanger onClick={remove} />
+      <Action icon="tag" label={t('Tag')} onClick={() => void open('tag')} />
+      <Action icon="download" label={t('Export')} onClick={() => void open('export')} />
+      <Action icon="waveform" label={t('Transcribe again')} onClick={() => void open('again')} />
+      <Action icon="trash" label={t('Delete')} isDanger onClick={remove} />
       <button
         type="button"
         class="button is-quiet is-icon"
-        aria-label="Clear selection"
-        title="Clear selection"
+        aria-label={t('Clear selection')}
+        title={t('Clear selection')}
         onClick={clear}
       >
         <Icon name="close" />
@@ -206,20 +228,4 @@ function focusAfter(gone: readonly Recording[], shown: readonly Recording[]): vo
   requestAnimationFrame(() => {
     if (next) document.querySelector<HTMLElement>(`.row-title[href*="${next.id}"]`)?.focus();
   });
-}
-
-function OrderSelect({ query, onChange }: Pick<SelectionBarProps, 'query' | 'onChange'>) {
-  return (
-    <label class="order-select">
-      <span class="visually-hidden">Sort by</span>
-      <select
-        class="input"
-        value={query.byRank ? 'rank' : 'newest'}
-        onChange={(event) => onChange({ byRank: event.currentTarget.value === 'rank' })}
-      >
-        <option value="newest">Newest first</option>
-        <option value="rank">Best match first</option>
-      </select>
-    </label>
-  );
 }

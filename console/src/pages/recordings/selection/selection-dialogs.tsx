@@ -8,6 +8,7 @@ import { Field } from '../../../components/field';
 import { titleOf } from '../../../format/recording-title';
 import { FormActions } from '../../../forms/form-actions';
 import { useSubmit } from '../../../forms/use-submit';
+import { t } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { AgainFields, fieldsOf } from '../../recording/panels/again-dialog';
 import { readTags, TagsField, wrongTag } from '../tags-field';
@@ -25,19 +26,19 @@ interface SelectionDialogProps {
   onBegin: (work: Promise<void>) => void;
 }
 
-const TITLES: Record<SelectionDialogName, (some: string) => string> = {
-  tag: (some) => `Tag ${some}`,
-  export: (some) => `Export ${some}`,
-  again: (some) => `Transcribe ${some} again`,
-  delete: (some) => `Delete ${some}?`,
-};
+const TITLES = {
+  tag: 'Tag {count, plural, one {# recording} other {# recordings}}',
+  export: 'Export {count, plural, one {# recording} other {# recordings}}',
+  again: 'Transcribe {count, plural, one {# recording} other {# recordings}} again',
+  delete: 'Delete {count, plural, one {# recording} other {# recordings}}?',
+} as const;
 const FORMS = { tag: TagForm, export: ExportForm, again: AgainForm, delete: DeleteQuestion };
 
 /** What has to be said before something is done with all that are selected. */
 export function SelectionDialog({ name, ...props }: SelectionDialogProps & { name: SelectionDialogName }) {
   const Form = FORMS[name];
   return (
-    <Dialog open title={TITLES[name](countOf(props.recordings))} onClose={props.onClose}>
+    <Dialog open title={t(TITLES[name], { count: props.recordings.length })} onClose={props.onClose}>
       <Form {...props} />
     </Dialog>
   );
@@ -52,18 +53,18 @@ function TagForm({ recordings, onClose, onBegin }: SelectionDialogProps) {
     const remove = (form.get('remove') as string).split(/[\s,]+/).filter((key) => key !== '');
     const refused = tags.find(([key, value]) => !TAG_KEY.test(key) || value.length > MAX_VALUE_LENGTH);
     if (wrong) error.value = { field: 'tags', text: wrongTag(wrong) };
-    else if (refused) error.value = { field: 'tags', text: `${refused[0]}: ${TAG_RULES}` };
-    else if (tags.length === 0 && remove.length === 0) error.value = { field: 'tags', text: 'Write a tag to add.' };
+    else if (refused) error.value = { field: 'tags', text: t(TAG_RULES, { key: refused[0] }) };
+    else if (tags.length === 0 && remove.length === 0) error.value = { field: 'tags', text: t('Write a tag to add.') };
     else onBegin(tagMany(recordings, { add: Object.fromEntries(tags), remove }));
   };
   const errorOf = (field: string) => (error.value?.field === field ? error.value.text : undefined);
   return (
     <form class="form" onSubmit={submit} noValidate>
-      <TagsField hint="One per line, such as ticket=T-1042. Other tags are kept." error={errorOf('tags')} />
-      <Field label="Remove tags" hint="Their keys, with spaces between them." error={errorOf('remove')}>
+      <TagsField hint={t('One per line, such as ticket=T-1042. Other tags are kept.')} error={errorOf('tags')} />
+      <Field label={t('Remove tags')} hint={t('Their keys, with spaces between them.')} error={errorOf('remove')}>
         <input name="remove" autocomplete="off" spellcheck={false} dir="auto" />
       </Field>
-      <FormActions label="Tag" busyLabel="Tag" isBusy={false} onCancel={onClose} />
+      <FormActions label={t('Tag')} busyLabel={t('Tag')} isBusy={false} onCancel={onClose} />
     </form>
   );
 }
@@ -71,7 +72,8 @@ function TagForm({ recordings, onClose, onBegin }: SelectionDialogProps) {
 /** As the service takes them. */
 const TAG_KEY = /^[\w-]{1,32}$/;
 const MAX_VALUE_LENGTH = 128;
-const TAG_RULES = 'a key has up to 32 letters without accents, digits, _ or -, and a value up to 128 characters.';
+const TAG_RULES =
+  '{key}: a key has up to 32 letters without accents, digits, _ or -, and a value up to 128 characters.';
 
 function ExportForm({ recordings, onClose, onBegin }: SelectionDialogProps) {
   const ready = recordings.filter(({ status }) => status === 'transcribed');
@@ -85,21 +87,21 @@ function ExportForm({ recordings, onClose, onBegin }: SelectionDialogProps) {
   return (
     <form class="form" onSubmit={submit}>
       <p class="muted">
-        {ready.length === 1 ? 'The transcript as one file.' : 'One file for each transcript, in a ZIP archive.'}
-        {left > 0 && ` Without a transcript, and left out: ${left.toLocaleString('en')}.`}
+        {ready.length === 1 ? t('The transcript as one file.') : t('One file for each transcript, in a ZIP archive.')}
+        {left > 0 && ` ${t('Without a transcript, and left out: {left, number}.', { left })}`}
       </p>
-      <Field label="Format">
+      <Field label={t('Format')}>
         <select name="format">
           {FORMATS.map(({ format, label }) => (
             <option key={format} value={format}>
-              {label}
+              {t(label)}
             </option>
           ))}
         </select>
       </Field>
       <FormActions
-        label="Export"
-        busyLabel="Export"
+        label={t('Export')}
+        busyLabel={t('Export')}
         isBusy={false}
         isDisabled={ready.length === 0}
         onCancel={onClose}
@@ -123,10 +125,15 @@ function AgainForm({ recordings, onClose, onBegin }: SelectionDialogProps) {
   return (
     <form class="form" onSubmit={send}>
       <p class="muted">
-        Present transcripts stay until the new ones are ready. Corrections are kept and stay on display.
+        {t('Present transcripts stay until the new ones are ready. Corrections are kept and stay on display.')}
       </p>
       <AgainFields error={error.value} />
-      <FormActions label="Transcribe again" busyLabel="Transcribing…" isBusy={busy.value} onCancel={onClose} />
+      <FormActions
+        label={t('Transcribe again')}
+        busyLabel={t('Transcribing…')}
+        isBusy={busy.value}
+        onCancel={onClose}
+      />
     </form>
   );
 }
@@ -157,12 +164,13 @@ function DeleteQuestion({ recordings, onClose, onBegin }: SelectionDialogProps) 
   return (
     <div class="form">
       <p>
-        They are deleted with their audio and transcripts, also those on other pages. You can undo this for a few
-        seconds.
+        {t(
+          'They are deleted with their audio and transcripts, also those on other pages. You can undo this for a few seconds.',
+        )}
       </p>
       <FormActions
-        label={`Delete ${countOf(recordings)}`}
-        busyLabel="Delete"
+        label={t('Delete {count, plural, one {# recording} other {# recordings}}', { count: recordings.length })}
+        busyLabel={t('Delete')}
         isBusy={false}
         isDanger
         onCancel={onClose}
@@ -171,6 +179,3 @@ function DeleteQuestion({ recordings, onClose, onBegin }: SelectionDialogProps) 
     </div>
   );
 }
-
-const countOf = ({ length }: readonly Recording[]): string =>
-  `${length.toLocaleString('en')} recording${length === 1 ? '' : 's'}`;

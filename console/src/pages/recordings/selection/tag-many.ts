@@ -2,6 +2,7 @@ import type { Recording } from 'vnotes';
 
 import { tellOutcome } from '../../../bulk/bulk-outcome';
 import { ONCE, runMany } from '../../../bulk/bulk-task';
+import { t } from '../../../language/texts';
 import { api } from '../../../session/api';
 import { changedTags, type TagChange } from './tag-change';
 
@@ -14,12 +15,15 @@ export async function tagMany(recordings: readonly Recording[], change: TagChang
     const tags = changedTags(before ?? {}, change);
     if (tags !== null) await resource.update(id, { tags }, ONCE);
   };
-  const outcome = await runMany('Tagging', recordings, ({ id }) => tagOne(id));
+  const outcome = await runMany('tag', recordings, ({ id }) => tagOne(id));
   const all = recordings.length;
   tellOutcome(outcome, {
-    success:
-      all === 1 ? 'Changed the tags of the recording.' : `Changed the tags of ${all.toLocaleString('en')} recordings.`,
-    participle: 'tagged',
+    success: t('{all, plural, =1 {Changed the tags of the recording.} other {Changed the tags of # recordings.}}', {
+      all,
+    }),
+    stopped: 'Stopped: {done, number} of {all, number} recordings tagged.',
+    failed:
+      '{all, plural, =1 {The recording could not be tagged.} other {{failed, number} of {all, number} recordings could not be tagged.}}',
     again: (rest) => void tagMany(rest, change),
   });
 }
