@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { button, hold, useConsole } from '../support/browser/browser.js';
-import { expectGoodEverywhere, tabTo } from '../support/browser/views.js';
+import { expectGoodEverywhere, expectGoodState, tabTo } from '../support/browser/views.js';
 import { seedNotes } from '../support/state/many-notes.js';
 
 /** More than a page has. */
@@ -11,12 +11,12 @@ describe('the order of the recordings in the console (D106)', () => {
   const tested = useConsole();
   let account: ApiClient;
 
-  /** The last is the newest. Of 60 lengths that differ note-8 has the longest, and note-38 the shortest. */
+  /** The last is the newest. Each has another length, from 1:01 to 2:00. */
   beforeEach(async () => {
     ({ account } = tested);
     const notes = Array.from({ length: NOTES }, (_, i) => ({
       text: i % 2 === 0 ? 'call the gate' : 'a letter',
-      durationMs: (1 + ((i * 37 + 2 * NOTES - 200) % NOTES) + NOTES) * 1000,
+      durationMs: (61 + ((i * 37 + 40) % NOTES)) * 1000,
     }));
     await seedNotes(tested.service, account, notes);
   });
@@ -46,11 +46,11 @@ describe('the order of the recordings in the console (D106)', () => {
     expect(await inOrder(page, longest)).toBe(true);
     expect(await column(page, 'Length').getAttribute('aria-pressed')).toBe('true');
     expect(await column(page, 'Date').getAttribute('aria-pressed')).toBe('false');
-    await expectGoodEverywhere(page, 'recordings-longest');
     await button(page, 'Next page').click();
     await page.getByText('51–60 of 60').waitFor();
     await firstIs(page, '1:10');
     expect(await inOrder(page, longest)).toBe(true);
+    await expectGoodEverywhere(page, 'recordings-longest');
 
     // By the keyboard, and from the first page on.
     await column(page, 'Length').focus();
@@ -103,6 +103,8 @@ describe('the order of the recordings in the console (D106)', () => {
     await page.waitForURL(/order=shortest/);
     await firstIs(page, '1:01');
     expect(await page.getByRole('button', { name: /^Länge/ }).count()).toBe(0);
-    await expectGoodEverywhere(page, 'recordings-shortest-german');
+    await button(page, 'Nächste Seite').click();
+    await firstIs(page, '1:51');
+    await expectGoodState(page, 'recordings-shortest-german');
   });
 });
