@@ -24,7 +24,6 @@ export const ACCOUNT = {
   'Empty: never.': 'Leer: nie.',
 
   // Export of the account
-  Export: 'Export',
   'One tar file of all that the account has at that moment: audio, texts in every form, webhooks, events and the audit log.':
     'Eine tar-Datei mit allem, was das Konto in diesem Moment hat: Audio, Texte in jeder Form, Webhooks, Ereignisse und das Audit-Protokoll.',
   'Loading the export…': 'Export wird geladen …',
@@ -222,7 +221,6 @@ export const ACCOUNT = {
   'In 90 days': 'In 90 Tagen',
   'In 1 year': 'In 1 Jahr',
   'On a date…': 'An einem Tag …',
-  Date: 'Datum',
   'No later than your own key, which expires on {date}.': 'Spätestens mit Ihrem eigenen Schlüssel, am {date}.',
   'Create key': 'Schlüssel anlegen',
   'Key created': 'Schlüssel angelegt',
@@ -268,7 +266,6 @@ export const ACCOUNT = {
   'Usage by day': 'Nutzung nach Tagen',
   Day: 'Tag',
   Months: 'Monate',
-  'This month': 'Dieser Monat',
   'Last month': 'Voriger Monat',
   Stored: 'Gespeichert',
   'Rate limit': 'Anfragelimit',
@@ -305,7 +302,6 @@ export const ACCOUNT = {
   'Rejected and failed requests of this account, grouped by kind. The most recent come first.':
     'Abgelehnte und fehlgeschlagene Anfragen dieses Kontos, nach Art gruppiert. Die neuesten stehen zuerst.',
   'Period (UTC)': 'Zeitraum (UTC)',
-  Today: 'Heute',
   '7 days': '7 Tage',
   'Loading errors…': 'Fehler werden geladen …',
   'No errors': 'Keine Fehler',

@@ -70,6 +70,11 @@ export const COMMON = {
 
   // Names of fields and columns
   All: 'Alle',
+  Date: 'Datum',
+  Export: 'Export',
+  Today: 'Heute',
+  'This month': 'Dieser Monat',
+  'Upload files': 'Dateien hochladen',
   Active: 'Aktiv',
   Audio: 'Audio',
   Created: 'Angelegt',

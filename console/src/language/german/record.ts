@@ -2,7 +2,6 @@
 export const RECORD = {
   'Record a note, or upload audio files of up to 25 MB.':
     'Nehmen Sie eine Notiz auf, oder laden Sie Audiodateien bis 25 MB hoch.',
-  'Upload files': 'Dateien hochladen',
 
   // The recorder
   Recorder: 'Rekorder',

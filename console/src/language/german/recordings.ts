@@ -20,7 +20,6 @@ export const RECORDINGS = {
   Order: 'Reihenfolge',
   'Sort by': 'Sortieren',
   Length: 'Länge',
-  Date: 'Datum',
   'Best match': 'Bester Treffer',
   'Newest first': 'Neueste zuerst',
   'Oldest first': 'Älteste zuerst',
@@ -44,16 +43,11 @@ export const RECORDINGS = {
   'Record one here, or drop audio files anywhere on this page: WebM, MP3, Ogg, WAV, M4A, FLAC or AMR, up to 25 MB each.':
     'Nehmen Sie hier eine auf, oder ziehen Sie Audiodateien auf diese Seite: WebM, MP3, Ogg, WAV, M4A, FLAC oder AMR, je bis zu 25 MB.',
   'Record a note': 'Notiz aufnehmen',
-  'Upload files': 'Dateien hochladen',
 
   // Search and filters
   Search: 'Suche',
   'Search transcripts': 'Transkripte durchsuchen',
-  Status: 'Status',
-  All: 'Alle',
   Processing: 'In Arbeit',
-  Transcribed: 'Transkribiert',
-  Failed: 'Fehlgeschlagen',
   Filter: 'Filter',
   'Active filters': 'Aktive Filter',
   'Remove filter {label}': 'Filter entfernen: {label}',
@@ -65,11 +59,8 @@ export const RECORDINGS = {
   To: 'Bis',
   'The end date is before the start date.': 'Das Ende liegt vor dem Anfang.',
   'Suggested days': 'Vorgeschlagene Tage',
-  Today: 'Heute',
   Yesterday: 'Gestern',
   'Last 7 days': 'Letzte 7 Tage',
-  'This month': 'Dieser Monat',
-  'End user': 'Endnutzer',
   'The identity in the access token.': 'Die Identität im Zugriffstoken.',
   'One per line, such as ticket=T-1042. Recordings must have all of them.':
     'Eines je Zeile, zum Beispiel ticket=T-1042. Aufnahmen müssen alle haben.',
@@ -77,7 +68,6 @@ export const RECORDINGS = {
   Apply: 'Anwenden',
 
   // Tags
-  Tags: 'Schlagwörter',
   'Suggested tags': 'Vorgeschlagene Schlagwörter',
   'Write a tag as key=value, not “{line}”.': 'Schreiben Sie ein Schlagwort als key=value, nicht „{line}“.',
   'One per line, such as ticket=T-1042. Other tags are kept.':
@@ -105,9 +95,7 @@ export const RECORDINGS = {
   'This could not be loaded. You may be offline.': 'Das konnte nicht geladen werden. Vielleicht sind Sie offline.',
   'Retry {count, number} failed': '{count, number} fehlgeschlagene wiederholen',
   Tag: 'Schlagwörter ändern',
-  Export: 'Exportieren',
   'Transcribe again': 'Neu transkribieren',
-  Delete: 'Löschen',
   'Tag {count, plural, one {# recording} other {# recordings}}':
     'Schlagwörter von {count, plural, one {# Aufnahme} other {# Aufnahmen}} ändern',
   'Export {count, plural, one {# recording} other {# recordings}}':
