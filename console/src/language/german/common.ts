@@ -71,6 +71,11 @@ export const COMMON = {
   // Names of fields and columns
   All: 'Alle',
   Date: 'Datum',
+  'Transcribing…': 'Wird transkribiert …',
+  'Transcribe again': 'Neu transkribieren',
+  'Web subtitles (.vtt)': 'Web-Untertitel (.vtt)',
+  'Subtitles (.srt)': 'Untertitel (.srt)',
+  Format: 'Format',
   Export: 'Export',
   Today: 'Heute',
   'This month': 'Dieser Monat',

@@ -95,7 +95,6 @@ export const RECORDINGS = {
   'This could not be loaded. You may be offline.': 'Das konnte nicht geladen werden. Vielleicht sind Sie offline.',
   'Retry {count, number} failed': '{count, number} fehlgeschlagene wiederholen',
   Tag: 'Schlagwörter ändern',
-  'Transcribe again': 'Neu transkribieren',
   'Tag {count, plural, one {# recording} other {# recordings}}':
     'Schlagwörter von {count, plural, one {# Aufnahme} other {# Aufnahmen}} ändern',
   'Export {count, plural, one {# recording} other {# recordings}}':
@@ -111,14 +110,10 @@ export const RECORDINGS = {
   'The transcript as one file.': 'Das Transkript als eine Datei.',
   'One file for each transcript, in a ZIP archive.': 'Eine Datei je Transkript, in einem ZIP-Archiv.',
   'Without a transcript, and left out: {left, number}.': 'Ohne Transkript und nicht dabei: {left, number}.',
-  Format: 'Format',
   Text: 'Text',
   'Text in paragraphs': 'Text in Absätzen',
-  'Subtitles (.srt)': 'Untertitel (.srt)',
-  'Web subtitles (.vtt)': 'Web-Untertitel (.vtt)',
   'Present transcripts stay until the new ones are ready. Corrections are kept and stay on display.':
     'Bisherige Transkripte bleiben, bis die neuen fertig sind. Korrekturen bleiben erhalten und werden weiter angezeigt.',
-  'Transcribing…': 'Wird transkribiert …',
 
   // What is done with many
   'Deleting {done, number} of {total, number}': '{done, number} von {total, number} gelöscht',
