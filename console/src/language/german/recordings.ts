@@ -19,7 +19,6 @@ export const RECORDINGS = {
   // Its order
   Order: 'Reihenfolge',
   'Sort by': 'Sortieren',
-  Length: 'Länge',
   'Best match': 'Bester Treffer',
   'Newest first': 'Neueste zuerst',
   'Oldest first': 'Älteste zuerst',
@@ -47,7 +46,6 @@ export const RECORDINGS = {
   // Search and filters
   Search: 'Suche',
   'Search transcripts': 'Transkripte durchsuchen',
-  Processing: 'In Arbeit',
   Filter: 'Filter',
   'Active filters': 'Aktive Filter',
   'Remove filter {label}': 'Filter entfernen: {label}',
@@ -127,8 +125,6 @@ export const RECORDINGS = {
   'Stop selecting': 'Auswahl anhalten',
   'Stop tagging': 'Ändern der Schlagwörter anhalten',
   'Stop transcribing': 'Transkription anhalten',
-  Continue: 'Fortsetzen',
-  Undo: 'Rückgängig',
   'Deleting “{title}”.': '„{title}“ wird gelöscht.',
   'Deleting {count, number} recordings.': '{count, number} Aufnahmen werden gelöscht.',
   'Stopped: {done, number} of {all, number} recordings deleted.':
