@@ -118,7 +118,7 @@ describe('all recordings that match in the console', () => {
     await page.getByText(/^engine must be/).waitFor();
     await expectGoodState(page, 'recordings-again');
     await page.getByLabel('Engine').fill('');
-    await page.getByLabel('Language').fill('german');
+    await page.getByRole('combobox', { name: 'Language' }).fill('german');
     await submit.click();
     await page.getByText('Transcribing 3 recordings again.').waitFor();
     const [queued] = await service.database.query<{ count: number }>(

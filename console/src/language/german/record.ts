@@ -72,7 +72,7 @@ export const RECORD = {
   'Account setting': 'Wie im Konto eingestellt',
   'Labels to filter by, such as a project or a customer number.':
     'Zum Filtern, zum Beispiel ein Projekt oder eine Kundennummer.',
-  'Add a tag': 'Schlagwort hinzufügen',
+  'Add a tag': 'Neues Schlagwort',
   'Name of tag {number}': 'Name von Schlagwort {number}',
   'Value of tag {number}': 'Wert von Schlagwort {number}',
   'Remove tag {number}': 'Schlagwort {number} entfernen',
