@@ -47,20 +47,18 @@ export function ListOrder({ query, onChange }: ListOrderProps) {
           <ColumnOrder key={column.title} column={column} order={order} onChange={onChange} />
         ))}
       </div>
-      <label class="order-select">
-        <span class="visually-hidden">{t('Sort by')}</span>
-        <select
-          class="input"
-          value={order}
-          onChange={(event) => onChange({ order: event.currentTarget.value as Order })}
-        >
-          {orders.map((name) => (
-            <option key={name} value={name}>
-              {t(NAMES[name])}
-            </option>
-          ))}
-        </select>
-      </label>
+      <select
+        class="input order-select"
+        aria-label={t('Sort by')}
+        value={order}
+        onChange={(event) => onChange({ order: event.currentTarget.value as Order })}
+      >
+        {orders.map((name) => (
+          <option key={name} value={name}>
+            {t(NAMES[name])}
+          </option>
+        ))}
+      </select>
     </>
   );
 }
