@@ -13,10 +13,8 @@ export const LANGUAGES: readonly (readonly [Language, string])[] = [
 
 const STORED = 'voice-notes.language';
 
-const chosen = signal<Language>('en');
-
 /** What the texts of the console are in. */
-export const language = computed(() => chosen.value);
+export const language = signal<Language>('en');
 
 /** The texts by their English ones; null while they are the English ones. */
 export const catalogue = signal<German | null>(null);
@@ -48,7 +46,7 @@ export async function chooseLanguage(name: Language): Promise<void> {
 async function show(name: Language): Promise<void> {
   try {
     const texts = name === 'de' ? (await import('./german/catalogue')).GERMAN : null;
-    [catalogue.value, chosen.value] = [texts, name];
+    [catalogue.value, language.value] = [texts, name];
   } catch (error) {
     console.error('The texts could not be loaded', error);
   }

@@ -1,5 +1,6 @@
 import { effect, untracked } from '@preact/signals';
 
+import { saveFile } from '../components/save-file';
 import { accountId } from '../session/account';
 import { client, currentKey } from '../session/session';
 import { captureLock, heldLocks, whenFree } from './sending/locks';
@@ -167,10 +168,7 @@ export async function discardItem(id: string): Promise<void> {
 
 /** Saves what waits as a file. */
 export async function downloadItem(item: UploadItem): Promise<void> {
-  const url = URL.createObjectURL(await bytesOf(item));
-  const link = Object.assign(document.createElement('a'), { href: url, download: item.name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  saveFile(await bytesOf(item), item.name);
 }
 
 function onMessage(message: TabMessage): void {

@@ -161,7 +161,7 @@ async function removeMember(tx: Tx, member: Membership): Promise<void> {
   await recordChanges(tx, { ...memberChange(member, 'member.removed'), before: { role: member.role } });
 }
 
-/** Whoever has the link acts as the person, and sets the password with which all accounts of the person are opened. */
+/** Anyone who has the link acts as the person, and sets the password with which all accounts of the person are opened. */
 async function refuseMemberOfOthers(tx: Tx, personId: string): Promise<void> {
   if ((await tx.manager.countBy(Membership, { personId })) === 1) return;
   throw new ConflictError(

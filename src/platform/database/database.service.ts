@@ -102,8 +102,9 @@ function rowsOf<Row>(answer: unknown): Row[] {
 
 /**
  * Runs a statement as a named prepared one: Postgres parses and plans it once for each connection. Used for the
- * statements of uploads, of reads, of changed recordings and of deliveries only. With the reservation, the row and its counts in one statement
- * it took uploads from 370 to 590 a second, and the CPU time of Postgres from 970 to 620 µs each (docs/performance.md).
+ * statements of uploads, of reads, of changed recordings and of deliveries only. With the reservation, the row and its
+ * counts in one statement it took uploads from 370 to 590 a second, and the CPU time of Postgres from 970 to 620 µs each
+ * (docs/performance.md).
  * Held by `credential-cache.e2e.ts`, which counts the statements of a request.
  */
 export async function runPrepared<Row>(on: Pool | ClientBase, sql: string, values: unknown[]): Promise<Row[]> {

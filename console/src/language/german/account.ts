@@ -40,7 +40,7 @@ export const ACCOUNT = {
   Size: 'Größe',
   'As of': 'Stand',
   'Kept until': 'Aufbewahrt bis',
-  'Whoever has the file can read all of it. Another export takes the place of this one.':
+  'Anyone who has the file can read all of it. A new export replaces this one.':
     'Wer die Datei hat, kann alles darin lesen. Ein neuer Export ersetzt diesen.',
   'Downloading… {percent} %': 'Wird heruntergeladen … {percent} %',
   'The download failed. The connection was lost, or the export is no longer there. Try again.':
@@ -74,7 +74,7 @@ export const ACCOUNT = {
   'Sign-in link': 'Anmeldelink',
   'Sign-in link for {name}': 'Anmeldelink für {name}',
   'Create a sign-in link?': 'Anmeldelink erstellen?',
-  '<b>{name}</b> signs in with it once, within a day, and sets another password. Whoever has the link acts as this person.':
+  '<b>{name}</b> signs in with it once, within a day, and sets a new password. Anyone who has the link can act as this person.':
     '<b>{name}</b> meldet sich damit einmal innerhalb eines Tages an und setzt ein neues Passwort. Wer den Link hat, handelt als diese Person.',
   'Create link': 'Link erstellen',
   'Link created': 'Link erstellt',

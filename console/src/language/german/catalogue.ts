@@ -3,7 +3,6 @@ import { COMMON } from './common';
 import { RECORD } from './record';
 import { RECORDING } from './recording';
 import { RECORDINGS } from './recordings';
-import { SHARED } from './shared';
 import { SIGN_IN } from './sign-in';
 import { WEBHOOKS } from './webhooks';
 
@@ -14,7 +13,6 @@ export const GERMAN = {
   ...RECORD,
   ...RECORDING,
   ...RECORDINGS,
-  ...SHARED,
   ...SIGN_IN,
   ...WEBHOOKS,
 };

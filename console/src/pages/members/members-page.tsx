@@ -124,7 +124,7 @@ export default function MembersPage() {
       <Confirm
         member={linking.value}
         title="Create a sign-in link?"
-        words="<b>{name}</b> signs in with it once, within a day, and sets another password. Whoever has the link acts as this person."
+        words="<b>{name}</b> signs in with it once, within a day, and sets a new password. Anyone who has the link can act as this person."
         label="Create link"
         onClose={() => (linking.value = null)}
         onConfirm={async ({ id, name, email }) => {

@@ -20,8 +20,6 @@ import { useSignInWays } from '../../session/sign-in-ways';
 import { Passkeys } from './passkeys';
 import '../members/members.css';
 
-const WAYS = { password: 'password', link: 'link', provider: 'provider', passkey: 'passkey' } as const;
-
 /** What people change of themselves, and where they have signed in. */
 export default function ProfilePage() {
   const own = session.value;
@@ -174,7 +172,7 @@ function Sessions({ sessions, onEnded }: { sessions: SessionPage['sessions']; on
               <span class="muted small">{one.user_agent ?? t('Unknown browser')}</span>
             </span>
             <span class="muted small" title={formatDate(one.created_at)}>
-              {t('By {way}, seen {age}', { way: t(WAYS[one.began_with]), age: formatAge(one.last_seen_at) })}
+              {t('By {way}, seen {age}', { way: t(one.began_with), age: formatAge(one.last_seen_at) })}
             </span>
             {!one.is_current && (
               <button

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 
+import { saveFile } from '../../components/save-file';
 import { toast } from '../../components/toast';
 import { t } from '../../language/texts';
 import { accountId } from '../../session/account';
@@ -30,19 +31,14 @@ export function downloadArchive(): void {
     request.setRequestHeader('X-Service-API-Secret', pair.secret);
   }
   request.addEventListener('progress', ({ loaded, total }) => (downloaded.value = total === 0 ? 0 : loaded / total));
-  request.addEventListener('load', () => (request.status === 200 ? save(request.response as Blob) : fail()));
+  request.addEventListener('load', () =>
+    request.status === 200 ? saveFile(request.response as Blob, `account-${accountId.value}.tar`) : fail(),
+  );
   request.addEventListener('error', fail);
   request.addEventListener('loadend', () => (downloaded.value = underWay = null));
   downloaded.value = 0;
   underWay = request;
   request.send();
-}
-
-function save(archive: Blob): void {
-  const url = URL.createObjectURL(archive);
-  Object.assign(document.createElement('a'), { href: url, download: `account-${accountId.value}.tar` }).click();
-  // The browser reads the URL after this turn.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 onSignOut(() => underWay?.abort());

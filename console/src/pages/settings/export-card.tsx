@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ApiError } from 'vnotes';
 
+import { Fact } from '../../components/fact';
 import { Badge } from '../../components/badge';
 import { Failed } from '../../components/failed';
 import { Icon } from '../../components/icon';
@@ -150,22 +150,11 @@ function Details({ found }: { found: AccountExport }) {
   return (
     <>
       <dl class="facts">
-        <Fact name={t('Size')}>{formatBytes(size_bytes ?? 0)}</Fact>
-        <Fact name={t('As of')}>{formatDate(created_at)}</Fact>
-        <Fact name={t('Kept until')}>{formatDate(expires_at)}</Fact>
+        <Fact name="Size">{formatBytes(size_bytes ?? 0)}</Fact>
+        <Fact name="As of">{formatDate(created_at)}</Fact>
+        <Fact name="Kept until">{formatDate(expires_at)}</Fact>
       </dl>
-      <p class="muted small">
-        {t('Whoever has the file can read all of it. Another export takes the place of this one.')}
-      </p>
-    </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+      <p class="muted small">{t('Anyone who has the file can read all of it. A new export replaces this one.')}</p>
     </>
   );
 }

@@ -1,8 +1,8 @@
-import type { ComponentChildren } from 'preact';
 import type { Recording, RecordingRetention, Transcription } from 'vnotes';
 import { Link } from 'wouter-preact';
 
 import { CopyButton } from '../../../components/copy-button';
+import { Fact } from '../../../components/fact';
 import { formatBytes } from '../../../format/bytes';
 import { formatDate } from '../../../format/date';
 import { formatDuration } from '../../../format/duration';
@@ -41,15 +41,6 @@ export function Details({ note }: { note: Note }) {
       </details>
       {recording.status === 'transcribed' && <Versions note={note} />}
     </aside>
-  );
-}
-
-function Fact({ name, children }: { name: Text; children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{t(name)}</dt>
-      <dd dir="auto">{children}</dd>
-    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Recording } from 'vnotes';
 
+import { saveFile } from '../../../components/save-file';
 import { formatBytes } from '../../../format/bytes';
 import { type Text, t } from '../../../language/texts';
 import type { Note } from '../note';
@@ -42,13 +43,7 @@ export function DownloadMenu({ note, version }: { note: Note; version: 'current'
 
 async function save(recording: Recording, extension: string, load: () => Promise<Blob>): Promise<void> {
   try {
-    const url = URL.createObjectURL(await load());
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = filenameOf(recording, extension);
-    link.click();
-    // The browser reads the URL after this turn.
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    saveFile(await load(), filenameOf(recording, extension));
   } catch (error) {
     toastError(t('The download failed.'), error);
   }

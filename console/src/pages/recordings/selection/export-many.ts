@@ -1,5 +1,6 @@
 import type { Recording } from 'vnotes';
 
+import { saveFile } from '../../../components/save-file';
 import { tellOutcome } from '../../../bulk/bulk-outcome';
 import { ONCE, runMany } from '../../../bulk/bulk-task';
 import { t, type Text } from '../../../language/texts';
@@ -49,11 +50,5 @@ function save(files: readonly ZipEntry[]): void {
   const [first, ...others] = files as [ZipEntry, ...ZipEntry[]];
   const now = new Date();
   const blob = others.length === 0 ? new Blob([first.bytes], { type: 'text/plain' }) : zipOf(files, now);
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = others.length === 0 ? first.name : `recordings-${now.toISOString().slice(0, 10)}.zip`;
-  link.click();
-  // The browser reads the URL after this turn.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  saveFile(blob, others.length === 0 ? first.name : `recordings-${now.toISOString().slice(0, 10)}.zip`);
 }
