@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ThreadPoolService } from './concurrency/thread-pool.service.js';
+import { DatabaseService } from './database/database.service.js';
 import { EventBus } from './database/event-bus.js';
 import { MailerService } from './mail/mailer.service.js';
 import { HealthService } from './observability/health.service.js';
@@ -27,7 +28,10 @@ const SERVICES = [
 /** The services of the platform that need no module of their own, for every module. */
 @Global()
 @Module({
-  providers: [...SERVICES, { provide: Registry, inject: [EventBus], useFactory: createMetricsRegistry }],
+  providers: [
+    ...SERVICES,
+    { provide: Registry, inject: [EventBus, DatabaseService], useFactory: createMetricsRegistry },
+  ],
   exports: [...SERVICES, Registry],
 })
 export class PlatformModule {}

@@ -486,8 +486,10 @@ describe('the list of objects to remove', () => {
 
   it('gives what is due, the longest first, and nothing before its time', async () => {
     await Promise.all([add('later', 60), add('second', -1), add('first', -2), add('third', 0)]);
-    expect((await beginDueRemovals(service.database, 2)).toSorted()).toEqual(['first', 'second']);
-    expect(await beginDueRemovals(service.database, 10)).toEqual(['third']);
+    const due = async (limit: number) =>
+      (await beginDueRemovals(service.database, limit)).map(({ objectKey }) => objectKey).toSorted();
+    expect(await due(2)).toEqual(['first', 'second']);
+    expect(await due(10)).toEqual(['third']);
     expect(await beginRemoval(service.database, 'later')).toBe(false);
     expect(await row('later')).toMatchObject({ attempts: 0 });
   });
@@ -498,7 +500,19 @@ describe('the list of objects to remove', () => {
     expect(begun.filter(Boolean)).toHaveLength(1);
     await setDue();
     const lists = await Promise.all(Array.from({ length: 8 }, () => beginDueRemovals(service.database, 10)));
-    expect(lists.flat()).toEqual(['one']);
+    expect(lists.flat()).toEqual([{ objectKey: 'one', isAbandoned: false }]);
+  });
+
+  it('knows what an upload has abandoned, at the first attempt to remove it', async () => {
+    await Promise.all([add('deleted', -1), add('left', -1)]);
+    await query(`UPDATE object_removals SET account_id = $1, bytes = 1, duration_ms = 1 WHERE object_key = 'left'`, [
+      accountId,
+    ]);
+    const abandoned = async () =>
+      (await beginDueRemovals(service.database, 10)).flatMap((due) => (due.isAbandoned ? due.objectKey : []));
+    expect(await abandoned()).toEqual(['left']);
+    await setDue();
+    expect(await abandoned()).toEqual([]);
   });
 
   it('gives an upload its reserved object until the removal has begun, and not any more then', async () => {

@@ -67,6 +67,18 @@ export async function selectUnsealedAccounts(runner: SqlRunner, count: number): 
   return rows.map(({ id }) => id);
 }
 
+/** Looked at: a backlog of more is as old. */
+const UNSEALED = 10_000;
+
+/** How long the oldest entry has waited for its seal, in seconds; 0 when none does. SQL because of the clock. */
+export async function oldestUnsealedSeconds(runner: SqlRunner): Promise<number> {
+  const [oldest] = await runner.query<{ seconds: number }>(
+    `SELECT coalesce(extract(epoch FROM now() - min(at)), 0)::float8 AS seconds
+     FROM (SELECT at FROM audit_entries WHERE number IS NULL LIMIT ${UNSEALED}) unsealed`,
+  );
+  return oldest?.seconds ?? 0;
+}
+
 /** SQL because of UNION. */
 export async function selectAccountsWithLog(runner: SqlRunner): Promise<string[]> {
   const rows = await runner.query<{ id: string }>(

@@ -11,6 +11,7 @@ import { AuditEntry, AuditLog, type NamedEntry } from './audit-entry.entity.js';
 import type { AuditLogQuery } from './audit-log.dto.js';
 import {
   ENTRIES_REMOVED,
+  oldestUnsealedSeconds,
   sealSome,
   selectAccountsWithLog,
   selectNames,
@@ -90,6 +91,11 @@ export class AuditLogService {
   /** What no reader has sealed. */
   async sealRemaining(): Promise<void> {
     for (const accountId of await selectUnsealedAccounts(this.database, MAX_ACCOUNTS)) await this.seal(accountId);
+  }
+
+  /** How long the oldest entry has waited for its seal, in seconds. */
+  async oldestUnsealed(): Promise<number> {
+    return await oldestUnsealedSeconds(this.database);
   }
 
   private async seal(accountId: string): Promise<void> {

@@ -16,6 +16,7 @@ import { RecordingErasureService } from './recording-erasure.service.js';
 import { RecordingInclusionsService } from './recording-inclusions.service.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { RecordingQueueMetricsService } from './leases/recording-queue-metrics.service.js';
+import { QuotaMetricsService } from './quota-metrics.service.js';
 import { QuotasService } from './quotas.service.js';
 import { RecordingSearchService } from './search/recording-search.service.js';
 import { SearchBackfillService } from './search/search-backfill.service.js';
@@ -99,9 +100,9 @@ import { UsageService } from './usage-counters/usage.service.js';
 })
 export class RecordingsModule {}
 
-/** What only a process with the role `deliverer` runs: it may reach the network, and is no transcriber. */
+/** What only a process with the role `deliverer` runs: it may reach the network and runs the reconciler. */
 @Module({
   imports: [RecordingsModule, TypeOrmModule.forFeature([Recording])],
-  providers: [LinkFetcherService, FetchedAudioService, LinksProcessor],
+  providers: [LinkFetcherService, FetchedAudioService, LinksProcessor, QuotaMetricsService],
 })
 export class LinkWorkerModule {}

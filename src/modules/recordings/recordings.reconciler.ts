@@ -34,13 +34,18 @@ export class RecordingsReconciler implements OnModuleInit {
     const { database, reconciler } = this;
     const inBatches = (name: string, change: () => Promise<number>): void =>
       reconciler.register(name, async () => void (await repeatWhileFull(BATCH, change)));
-    reconciler.register('fail exhausted recordings', () => this.leases.failExhausted());
+    reconciler.register('fail exhausted recordings', () => this.leases.failExhausted(), {
+      repairs: 'recording_given_up',
+    });
     reconciler.register('compact usage counters', () => compactUsageCounters(database));
     inBatches('unmark idle accounts', () => database.transact((tx) => unmarkIdleAccounts(tx, BATCH)));
     inBatches('delete expired idempotency keys', () => deleteExpiredIdempotencyKeys(database, BATCH));
     inBatches('delete old usage breakdowns', () => deleteOldBreakdowns(database, BATCH));
     inBatches('delete old recordings of test accounts', () => this.deleteOldTestRecordings());
-    reconciler.register('sweep the spool', () => this.sweepSpool(), { everyProcess: true });
+    reconciler.register('sweep the spool', () => this.sweepSpool(), {
+      everyProcess: true,
+      repairs: 'spool_file_abandoned',
+    });
   }
 
   private async deleteOldTestRecordings(): Promise<number> {
@@ -50,7 +55,7 @@ export class RecordingsReconciler implements OnModuleInit {
   }
 
   /** The spool also holds local copies of remote objects, which a transcription uses until it ends. */
-  private async sweepSpool(): Promise<void> {
-    await this.spool.sweep(2 * (this.env.uploadTimeoutSeconds + this.env.maxAudioSeconds));
+  private async sweepSpool(): Promise<number> {
+    return await this.spool.sweep(2 * (this.env.uploadTimeoutSeconds + this.env.maxAudioSeconds));
   }
 }

@@ -69,6 +69,11 @@ const waitAfterConflict = (error: unknown, attempt: number): number | null =>
 export class DatabaseService implements SqlRunner {
   constructor(@InjectDataSource() readonly dataSource: DataSource) {}
 
+  /** The connections of this process. */
+  get pool(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+
   /**
    * Commits when `work` resolves, rolls back when it throws. A deadlock or a serialisation failure is nobody's mistake:
    * `work` runs again, so it must change nothing but the database.
@@ -89,7 +94,7 @@ export class DatabaseService implements SqlRunner {
   }
 
   async prepared<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
-    return await runPrepared((this.dataSource.driver as PostgresDriver).master as Pool, sql, parameters);
+    return await runPrepared(this.pool, sql, parameters);
   }
 }
 

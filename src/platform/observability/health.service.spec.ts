@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import type { DatabaseService } from '../database/database.service.js';
 import type { RedisService } from '../redis/redis.service.js';
 import type { ObjectStore } from '../storage/object-store.js';
@@ -10,21 +11,42 @@ describe('HealthService (D31)', () => {
   let storage: () => Promise<void>;
   let isUsable: boolean;
   let health: HealthService;
+  let registry: Registry;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     postgres = async () => [];
     storage = async () => undefined;
     isUsable = true;
+    registry = new Registry();
     health = new HealthService(
       { query: () => postgres() } as unknown as DatabaseService,
       { check: () => storage() } as unknown as ObjectStore,
       { isUsable: async () => isUsable } as unknown as RedisService,
+      registry,
     );
   });
   afterEach(() => jest.useRealTimers());
 
   const fail = (message: string) => () => Promise.reject(new Error(message));
+
+  it('shows each check as a metric, read once in 5 s', async () => {
+    const figures = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('health'));
+    health.notice('models', async () => 'gone');
+    isUsable = false;
+    const before = [
+      'health_check{check="postgres"} 1',
+      'health_check{check="storage"} 1',
+      'health_check{check="models"} 0',
+      'health_check{check="redis"} 0',
+    ];
+    expect(await figures()).toEqual(before);
+    isUsable = true;
+    postgres = fail('refused');
+    expect(await figures()).toEqual(before);
+    jest.advanceTimersByTime(5000);
+    expect((await figures()).map((line) => line.at(-1))).toEqual(['0', '1', '0', '1']);
+  });
 
   it('is ok when all answer', async () => {
     health.notice('models', async () => null);

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { sharedRun } from '../concurrency/shared-run.js';
 import { DatabaseService } from '../database/database.service.js';
 import { RedisService } from '../redis/redis.service.js';
 import { ObjectStore } from '../storage/object-store.js';
+import { labelledGauge } from './metrics.js';
 
 /** `degraded`: it works without something, such as Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
@@ -16,6 +18,8 @@ type Check = () => Promise<string | null>;
 
 const TIMEOUT_MS = 2000;
 const STATUS_KEPT_MS = 1000;
+/** Of the report for metrics: a scrape costs no more than a probe, however many scrape. */
+const METRICS_KEPT_MS = 5000;
 
 /** Readiness of this process (D31). Modules add what they need. */
 @Injectable()
@@ -31,9 +35,21 @@ export class HealthService {
     database: DatabaseService,
     store: ObjectStore,
     private readonly redis: RedisService,
+    registry: Registry,
   ) {
     this.require('postgres', () => database.query('SELECT 1').then(() => null));
     this.require('storage', () => store.check().then(() => null));
+    const help = '1 for each check of readiness that finds no problem, else 0.';
+    const read = sharedRun(() => this.report(), METRICS_KEPT_MS);
+    const gauge = { name: 'health_check', help, labelNames: ['check'] };
+    registry.registerMetric(
+      labelledGauge(gauge, async () =>
+        Object.entries((await read()).checks ?? {}).map(([check, said]) => ({
+          labels: { check },
+          value: said === 'ok' ? 1 : 0,
+        })),
+      ),
+    );
   }
 
   /** Makes the process not ready while `check` reports a problem. */

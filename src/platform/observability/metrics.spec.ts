@@ -1,18 +1,27 @@
 import { EventEmitter } from 'node:events';
 import type { Request, Response } from 'express';
 import { Registry } from 'prom-client';
+import type { DatabaseService } from '../database/database.service.js';
 import type { EventBus } from '../database/event-bus.js';
 import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connection-limiter.js';
-import { addConnectionMetrics, createMetricsRegistry, MetricsMiddleware } from './metrics.js';
+import {
+  addConnectionMetrics,
+  createMetricsRegistry,
+  labelledGauge,
+  type LabelledValue,
+  MetricsMiddleware,
+  repairsOf,
+} from './metrics.js';
 
 describe('MetricsMiddleware', () => {
   const bus = { listenerFailures: 3 } as EventBus;
+  const pool = { totalCount: 7, idleCount: 2, waitingCount: 1, options: { max: 20 } };
   let registry: Registry;
   let metrics: MetricsMiddleware;
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-    registry = createMetricsRegistry(bus);
+    registry = createMetricsRegistry(bus, { pool } as DatabaseService);
     metrics = new MetricsMiddleware(registry);
   });
 
@@ -69,9 +78,48 @@ describe('MetricsMiddleware', () => {
     expect(buckets).toEqual(['0.005', '0.02', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '10', '60', '+Inf']);
   });
 
+  it('shows the connections to Postgres', async () => {
+    const said = (await registry.metrics()).split('\n').filter((line) => line.startsWith('database'));
+    expect(said).toEqual([
+      'database_connections 7',
+      'database_connections_in_use 5',
+      'database_connections_max 20',
+      'database_connection_waiters 1',
+    ]);
+  });
+
   it('shows the failures of extensions, and what Node measures', async () => {
     expect(await lines('extension_listener_failures')).toEqual(['extension_listener_failures 3']);
     expect(await registry.metrics()).toContain('nodejs_eventloop_lag_seconds');
+  });
+});
+
+describe('a gauge with labels', () => {
+  it('shows what was read, and forgets what was read before', async () => {
+    const registry = new Registry();
+    let rows: LabelledValue[] | null = [
+      { labels: { plan: 'free' }, value: 3 },
+      { labels: { plan: 'pro' }, value: 0 },
+    ];
+    registry.registerMetric(labelledGauge({ name: 'g', help: 'h', labelNames: ['plan'] }, async () => rows));
+    const said = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('g'));
+    expect(await said()).toEqual(['g{plan="free"} 3', 'g{plan="pro"} 0']);
+    rows = [{ labels: { plan: 'pro' }, value: 1 }];
+    expect(await said()).toEqual(['g{plan="pro"} 1']);
+    rows = null;
+    expect(await said()).toEqual([]);
+  });
+});
+
+describe('the counter of repairs', () => {
+  it('is one for each registry, with a zero for each kind', async () => {
+    const registry = new Registry();
+    repairsOf(registry).inc({ kind: 'object_abandoned' }, 2);
+    expect(repairsOf(registry)).toBe(repairsOf(registry));
+    const said = (await registry.metrics()).split('\n').filter((line) => line.startsWith('repairs'));
+    expect(said).toContain('repairs_total{kind="object_abandoned"} 2');
+    expect(said.filter((line) => line.endsWith(' 0'))).toHaveLength(said.length - 1);
+    expect(repairsOf(new Registry())).not.toBe(repairsOf(registry));
   });
 });
 

@@ -1,6 +1,7 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DatabaseService } from '../database/database.service.js';
 import type { EventBus } from '../database/event-bus.js';
 import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connection-limiter.js';
 
@@ -37,12 +38,23 @@ export class MetricsMiddleware implements NestMiddleware {
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** The Prometheus metrics of this process, to which each part adds its own. Labels never hold values chosen by clients. */
-export function createMetricsRegistry(bus: EventBus): Registry {
+export function createMetricsRegistry(bus: EventBus, database: DatabaseService): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const help = 'Extension listeners that failed and were rolled back since the process started.';
   registry.registerMetric(valueGauge('extension_listener_failures', help, () => bus.listenerFailures));
+  addPoolMetrics(registry, database);
   return registry;
+}
+
+function addPoolMetrics(registry: Registry, database: DatabaseService): void {
+  const add = (name: string, help: string, read: () => number): void =>
+    registry.registerMetric(valueGauge(name, help, read));
+  const { pool } = database;
+  add('database_connections', 'Connections to Postgres that this process has open.', () => pool.totalCount);
+  add('database_connections_in_use', 'Those in use.', () => pool.totalCount - pool.idleCount);
+  add('database_connections_max', 'How many connections it may open (POOL_SIZE).', () => pool.options.max);
+  add('database_connection_waiters', 'Statements that wait for a connection.', () => pool.waitingCount);
 }
 
 /** A gauge of a value that is read for each scrape. Null leaves the metric out: no figure is better than an old one. */
@@ -57,6 +69,54 @@ export function valueGauge(name: string, help: string, read: () => number | null
       else this.set(value);
     },
   });
+}
+
+/** Label values are never chosen by clients. */
+export interface LabelledValue {
+  labels: Record<string, string>;
+  value: number;
+}
+
+/** A gauge of several values, each with its labels. Null, or a value that is no longer read, leaves them out. */
+export function labelledGauge(
+  { name, help, labelNames }: { name: string; help: string; labelNames: readonly string[] },
+  read: () => Promise<readonly LabelledValue[] | null>,
+): Gauge {
+  return new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [],
+    async collect() {
+      const rows = (await read()) ?? [];
+      this.reset();
+      for (const { labels, value } of rows) this.set(labels, value);
+    },
+  });
+}
+
+/** What was repaired, and why it was broken: see docs/operations.md. */
+const REPAIRS = [
+  'recording_taken_over',
+  'recording_given_up',
+  'delivery_taken_over',
+  'delivery_job_lost',
+  'object_abandoned',
+  'spool_file_abandoned',
+] as const;
+export type Repair = (typeof REPAIRS)[number];
+
+const REPAIRS_NAME = 'repairs_total';
+
+/** The counter of what crashes and lost jobs left behind, and this process has repaired; one in each registry. */
+export function repairsOf(registry: Registry): Counter<'kind'> {
+  const existing = registry.getSingleMetric(REPAIRS_NAME);
+  if (existing) return existing as Counter<'kind'>;
+  const help = 'What crashes and lost jobs left behind, and this process has repaired, by kind.';
+  const repairs = new Counter({ name: REPAIRS_NAME, help, labelNames: ['kind'], registers: [registry] });
+  // A first repair is an increase only from a zero.
+  for (const kind of REPAIRS) repairs.inc({ kind }, 0);
+  return repairs;
 }
 
 /** What the HTTP server, which is older than the registry, counts by itself. */

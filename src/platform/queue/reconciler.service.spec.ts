@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import type { Env } from '../config/env.js';
 import type { DatabaseService } from '../database/database.service.js';
 import { ReconcilerService, repeatWhileFull } from './reconciler.service.js';
@@ -17,6 +18,8 @@ describe('ReconcilerService', () => {
 
   beforeAll(() => Logger.overrideLogger(false));
 
+  let registry: Registry;
+
   function reconcilerOf(roles: string[], reconcileSeconds = RECONCILE_SECONDS): ReconcilerService {
     const runner = {
       startTransaction: async () => undefined,
@@ -33,7 +36,8 @@ describe('ReconcilerService', () => {
     };
     const database = { dataSource: { createQueryRunner: () => runner } };
     const env = { roles, reconcileSeconds } as unknown as Env;
-    const made = new ReconcilerService(env, database as unknown as DatabaseService);
+    registry = new Registry();
+    const made = new ReconcilerService(env, database as unknown as DatabaseService, registry);
     const task = (name: string, fails: boolean) => async () => {
       ran.push(name);
       if (fails) throw new Error(name);
@@ -147,6 +151,22 @@ describe('ReconcilerService', () => {
     reconciler.onApplicationBootstrap();
     await pass(10 * RECONCILE_SECONDS);
     expect(ran).toEqual([]);
+  });
+
+  it('counts what tasks repair and which fail, and says when the last round with the lock ended', async () => {
+    const line = async (start: string) =>
+      (await registry.metrics()).split('\n').find((said) => said.startsWith(start)) ?? null;
+    reconciler.register('mends', async () => 3, { repairs: 'object_abandoned' });
+    expect(await line('reconciler_last_round')).toBeNull();
+    reconciler.onApplicationBootstrap();
+    await pass(0);
+    expect(await line('repairs_total{kind="object_abandoned"}')).toMatch(/ 3$/);
+    expect(await line('reconciler_task_failures_total{task="first"}')).toMatch(/ 1$/);
+    const endedAt = Date.now() / 1000;
+    expect(await line('reconciler_last_round')).toBe(`reconciler_last_round_timestamp_seconds ${endedAt}`);
+    held = false;
+    await pass(RECONCILE_SECONDS);
+    expect(await line('reconciler_last_round')).toBe(`reconciler_last_round_timestamp_seconds ${endedAt}`);
   });
 
   it('runs all tasks in a process with several roles', async () => {

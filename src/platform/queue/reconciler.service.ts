@@ -1,12 +1,20 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Counter, Registry } from 'prom-client';
 import type { QueryRunner } from 'typeorm';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
+import { type Repair, repairsOf, valueGauge } from '../observability/metrics.js';
 
-interface ReconcilerTask {
+interface TaskOptions {
+  /** It runs in every process without the lock, as tasks on local files do. */
+  everyProcess?: boolean;
+  /** What it repairs, if it resolves to how many it has repaired. */
+  repairs?: Repair;
+}
+
+interface ReconcilerTask extends TaskOptions {
   name: string;
-  run: () => Promise<void>;
-  everyProcess: boolean;
+  run: () => Promise<number | void>;
 }
 
 /**
@@ -36,14 +44,30 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   /** Tasks that have not ended, those of earlier rounds too. */
   private readonly running = new Map<ReconcilerTask, Promise<void>>();
   private stopped = false;
+  private readonly repairs: Counter<'kind'>;
+  private readonly failures: Counter<'task'>;
+  /** The end of the last round with the lock, in seconds since 1970. */
+  private lastRoundAt: number | null = null;
 
   constructor(
     private readonly env: Env,
     private readonly database: DatabaseService,
-  ) {}
+    registry: Registry,
+  ) {
+    this.repairs = repairsOf(registry);
+    const registers = [registry];
+    const failures = 'Tasks of the reconciler that failed, by task; the next round repeats them.';
+    this.failures = new Counter({
+      name: 'reconciler_task_failures_total',
+      help: failures,
+      labelNames: ['task'],
+      registers,
+    });
+    const last = 'When this process last ended a round of the reconciler, in seconds since 1970.';
+    registry.registerMetric(valueGauge('reconciler_last_round_timestamp_seconds', last, () => this.lastRoundAt));
+  }
 
-  /** @param options.everyProcess runs in every process without the lock, for tasks on local files. */
-  register(name: string, run: () => Promise<void>, options = { everyProcess: false }): void {
+  register(name: string, run: () => Promise<number | void>, options: TaskOptions = {}): void {
     this.tasks.push({ name, run, ...options });
   }
 
@@ -70,7 +94,10 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     await this.run(this.tasks.filter((task) => task.everyProcess));
     if (!this.env.roles.includes('deliverer')) return;
     try {
-      await this.underLock(() => this.run(this.tasks.filter((task) => !task.everyProcess)));
+      await this.underLock(async () => {
+        await this.run(this.tasks.filter((task) => !task.everyProcess));
+        this.lastRoundAt = Date.now() / 1000;
+      });
     } catch (error) {
       this.logger.warn({ err: error }, 'reconciler could not reach the database');
     }
@@ -85,14 +112,19 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   }
 
   private start(task: ReconcilerTask): Promise<void> {
-    const ended = task
-      .run()
-      .catch((error: unknown) => {
-        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');
-      })
-      .finally(() => this.running.delete(task));
+    const ended = this.perform(task).finally(() => this.running.delete(task));
     this.running.set(task, ended);
     return ended;
+  }
+
+  private async perform({ name, run, repairs }: ReconcilerTask): Promise<void> {
+    try {
+      const count = await run();
+      if (repairs && count) this.repairs.inc({ kind: repairs }, count);
+    } catch (error) {
+      this.failures.inc({ task: name });
+      this.logger.warn({ err: error, task: name }, 'reconciler task failed');
+    }
   }
 
   private async underLock(work: () => Promise<void>): Promise<void> {

@@ -78,8 +78,9 @@ describe('DiskSpaceService', () => {
   it('shows the free bytes as a metric, and none when the disk does not answer', async () => {
     serviceOf(0);
     expect(await registry.metrics()).toContain('storage_free_bytes 1000\n');
+    expect(await registry.metrics()).toContain('storage_size_bytes 10000000000\n');
     free = null;
     jest.advanceTimersByTime(1001);
-    expect(await registry.metrics()).not.toMatch(/^storage_free_bytes/m);
+    expect(await registry.metrics()).not.toMatch(/^storage_/m);
   });
 });

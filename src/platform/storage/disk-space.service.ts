@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { Env } from '../config/env.js';
 import { sharedRun } from '../concurrency/shared-run.js';
 import { valueGauge } from '../observability/metrics.js';
-import { freeBytesOf } from './file-system.js';
+import { spaceOf } from './file-system.js';
 
 const KEPT_MS = 1000;
 
@@ -12,21 +12,24 @@ const KEPT_MS = 1000;
 export class DiskSpaceService {
   private readonly logger = new Logger(DiskSpaceService.name);
   /** Null for a disk that does not answer. */
-  private readonly freeBytes = sharedRun(() => freeBytesOf(this.env.storageDir).catch(() => null), KEPT_MS);
+  private readonly space = sharedRun(() => spaceOf(this.env.storageDir).catch(() => null), KEPT_MS);
   private hadRoom = true;
 
   constructor(
     private readonly env: Env,
     registry: Registry,
   ) {
-    registry.registerMetric(valueGauge('storage_free_bytes', 'Free bytes of the disk at STORAGE_DIR.', this.freeBytes));
+    const add = (name: string, help: string, read: () => Promise<number | null>): void =>
+      registry.registerMetric(valueGauge(name, help, read));
+    add('storage_free_bytes', 'Free bytes of the disk at STORAGE_DIR.', async () => (await this.space())?.free ?? null);
+    add('storage_size_bytes', 'Size of the disk at STORAGE_DIR.', async () => (await this.space())?.size ?? null);
   }
 
   /** Whether at least STORAGE_MIN_FREE_BYTES are free. A disk that does not answer counts as one with room: the upload itself fails then. */
   async hasRoom(): Promise<boolean> {
     const { storageMinFreeBytes: least } = this.env;
     if (least === 0) return true;
-    const free = await this.freeBytes();
+    const free = (await this.space())?.free ?? null;
     const hasRoom = free === null || free >= least;
     if (hasRoom !== this.hadRoom) {
       this.hadRoom = hasRoom;

@@ -55,11 +55,14 @@ async function syncOnce(folder: string): Promise<void> {
   }
 }
 
-/** Free bytes of the file system of a folder, for users other than root. */
-export async function freeBytesOf(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize;
+/** Bytes of the file system of a folder, and those that are free for users other than root. */
+export async function spaceOf(folder: string): Promise<{ free: number; size: number }> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, size: blocks * bsize };
 }
+
+/** Its free bytes alone. */
+export const freeBytesOf = async (folder: string): Promise<number> => (await spaceOf(folder)).free;
 
 /** Null when there is no such file. */
 export async function sizeOf(file: string): Promise<number | null> {

@@ -19,7 +19,7 @@ describe('ObjectRemovalsService', () => {
   let begins: boolean;
   let failing: (key: string) => boolean;
   let warnings: unknown[][];
-  let removeDue: () => Promise<void>;
+  let removeDue: () => Promise<number>;
   let service: ObjectRemovalsService;
 
   beforeEach(() => {
@@ -32,7 +32,7 @@ describe('ObjectRemovalsService', () => {
           return begins ? [{}] : [];
         }
         steps.push(['due', given]);
-        return (due.shift() ?? []).map((objectKey) => ({ objectKey }));
+        return (due.shift() ?? []).map((objectKey) => ({ objectKey, isAbandoned: objectKey.startsWith('left') }));
       },
     };
     const removals = {
@@ -50,7 +50,7 @@ describe('ObjectRemovalsService', () => {
       },
     };
     const reconciler = {
-      register: (name: string, run: () => Promise<void>) => {
+      register: (name: string, run: () => Promise<number>) => {
         expect(name).toBe('remove objects');
         removeDue = run;
       },
@@ -152,6 +152,14 @@ describe('ObjectRemovalsService', () => {
       await removeDue();
       expect(steps.filter(([name]) => name === 'delete')).toEqual([['delete', 'b']]);
       expect(warnings).toEqual([[{ err: new Error('no disk'), objects: 2 }, 'object removal postponed']]);
+    });
+
+    it('counts those that uploads have abandoned', async () => {
+      due = [
+        ['left by one', ...keys(19)],
+        ['left by another', 'a'],
+      ];
+      expect(await removeDue()).toBe(2);
     });
 
     it('says nothing when all are removed', async () => {

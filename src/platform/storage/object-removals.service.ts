@@ -29,7 +29,7 @@ export class ObjectRemovalsService implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.reconciler.register('remove objects', () => this.removeDue());
+    this.reconciler.register('remove objects', () => this.removeDue(), { repairs: 'object_abandoned' });
   }
 
   /** Removes the object of a row that this transaction deletes: after the commit, or when the store is available. */
@@ -52,16 +52,22 @@ export class ObjectRemovalsService implements OnModuleInit {
     }
   }
 
-  /** An object that cannot be removed waits for its next attempt, and keeps no other object waiting. */
-  private async removeDue(): Promise<void> {
+  /**
+   * An object that cannot be removed waits for its next attempt, and keeps no other object waiting.
+   * @returns how many of them an upload had abandoned.
+   */
+  private async removeDue(): Promise<number> {
     const deadline = Date.now() + ROUND_MS;
-    let keys: string[];
+    let due: DueRemoval[];
+    let abandoned = 0;
     do {
-      keys = await beginDueRemovals(this.database, BATCH);
-      const outcomes = await Promise.allSettled(keys.map((key) => this.removeBegun(key)));
+      due = await beginDueRemovals(this.database, BATCH);
+      abandoned += due.filter(({ isAbandoned }) => isAbandoned).length;
+      const outcomes = await Promise.allSettled(due.map(({ objectKey }) => this.removeBegun(objectKey)));
       const failed = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
       if (failed.length > 0) this.logger.warn({ err: failed[0], objects: failed.length }, 'object removal postponed');
-    } while (keys.length === BATCH && Date.now() < deadline);
+    } while (due.length === BATCH && Date.now() < deadline);
+    return abandoned;
   }
 
   private async remove(key: string): Promise<void> {
@@ -154,15 +160,21 @@ export async function beginRemoval(runner: SqlRunner, key: string): Promise<bool
   return rows.length > 0;
 }
 
+/** An object whose removal was begun. */
+export interface DueRemoval {
+  objectKey: string;
+  /** Whether its reservation had expired, and this is the first attempt: the process of the upload died. */
+  isAbandoned: boolean;
+}
+
 /** As `beginRemoval`, for the objects that have been due for longest. SQL for the same reason. */
-export async function beginDueRemovals(runner: SqlRunner, limit: number): Promise<string[]> {
-  const rows = await runner.query<Pick<ObjectRemoval, 'objectKey'>>(
+export async function beginDueRemovals(runner: SqlRunner, limit: number): Promise<DueRemoval[]> {
+  return await runner.query<DueRemoval>(
     `UPDATE object_removals SET ${BEGIN_ATTEMPT}
      WHERE object_key = ANY (ARRAY(
        SELECT object_key FROM object_removals WHERE remove_after <= now()
        ORDER BY remove_after LIMIT $1 FOR UPDATE SKIP LOCKED))
-     RETURNING object_key AS "objectKey"`,
+     RETURNING object_key AS "objectKey", attempts = 1 AND account_id IS NOT NULL AS "isAbandoned"`,
     [limit],
   );
-  return rows.map(({ objectKey }) => objectKey);
 }

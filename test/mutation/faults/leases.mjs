@@ -115,7 +115,7 @@ export const leases = [
     name: 'metrics of the queue',
     faults: [
       ['the length of the queue has no bound for an account', 'LIMIT ${COUNTED}', ''],
-      ['the queue counts recordings of suspended accounts', "AND ${accountNotOnHold('w.account_id')}", ''],
+      ['the queue counts recordings of suspended accounts', "AND ${accountNotOnHold('w.account_id')}`;", '`;'],
     ],
   },
   {

@@ -18,8 +18,8 @@ export const processing = [
       ],
       [
         'an outage of the storage counts',
-        'return await this.leases.release(lease, { delaySeconds: wait });',
-        'return await this.leases.release(lease, { delaySeconds: wait, attempts: 1 });',
+        'await this.leases.release(lease, { delaySeconds: wait });',
+        'await this.leases.release(lease, { delaySeconds: wait, attempts: 1 });',
       ],
       ['an engine that clears the audio blames it', 'audioCleared ? 0 : 1', 'audioCleared ? 1 : 1'],
     ],
@@ -30,14 +30,14 @@ export const processing = [
     faults: [
       ['work goes on without the lease', 'if (held === false) lost.abort(new LeaseLostError());', ''],
       ['the lease is renewed once at its end', 'RENEWALS_PER_LEASE = 4', 'RENEWALS_PER_LEASE = 1'],
-      ['a lost lease is released', 'if (error instanceof LeaseLostError) return;', ''],
+      ['a lost lease is released', 'if (error instanceof LeaseLostError) return false;', ''],
       ['renewals go on after the end', 'clearInterval(renewal);', ''],
       [
         'a stopped worker wakes nobody',
         'await this.jobs.enqueue({ recordingId: lease.id }',
         'void ({ recordingId: lease.id }',
       ],
-      ['lost audio is tried again', "return this.fail(lease, 'The audio is no longer in storage.');", 'throw error;'],
+      ['lost audio is tried again', "return 'The audio is no longer in storage.';", 'throw error;'],
     ],
   },
   {
@@ -144,7 +144,7 @@ export const processing = [
     file: 'src/modules/transcriptions/worker/transcription-run.service.ts',
     tests: 'test/components/processing.e2e.ts',
     name: 'by a crash is repeated',
-    faults: [['one crash too many is allowed', 'lease.faults + 1 >= MAX_CRASHES', 'lease.faults >= MAX_CRASHES']],
+    faults: [['one crash too many is allowed', 'lease.faults + 1 < MAX_CRASHES', 'lease.faults < MAX_CRASHES']],
   },
   {
     file: 'src/modules/transcriptions/worker/transcription-worker.service.ts',

@@ -64,8 +64,8 @@ export const retention = [
       ['spool files in use are swept', '2 * (this.env.uploadTimeoutSeconds', '0 * (this.env.uploadTimeoutSeconds'],
       [
         'the spool is swept by one process of the fleet',
-        '() => this.sweepSpool(), { everyProcess: true }',
-        '() => this.sweepSpool()',
+        "everyProcess: true,\n      repairs: 'spool_file_abandoned'",
+        "repairs: 'spool_file_abandoned'",
       ],
       ['one batch of expired keys is deleted', 'void (await repeatWhileFull(BATCH, change))', 'void (await change())'],
     ],
@@ -93,8 +93,8 @@ export const retention = [
     faults: [
       [
         'a task of the reconciler that fails ends the round',
-        "      .catch((error: unknown) => {\n        this.logger.warn({ err: error, task: task.name }, 'reconciler task failed');\n      })\n",
-        '',
+        "this.logger.warn({ err: error, task: name }, 'reconciler task failed');",
+        'throw error;',
       ],
     ],
   },

@@ -15,7 +15,10 @@ import type {
 } from '../../../src/modules/transcriptions/worker/engine-chain.service.js';
 import { TextProgressService } from '../../../src/modules/transcriptions/worker/text-progress.service.js';
 import type { TranscriptionResult } from '../../../src/modules/transcriptions/worker/transcriber.service.js';
-import { TranscriptionRunService } from '../../../src/modules/transcriptions/worker/transcription-run.service.js';
+import {
+  type EndedRun,
+  TranscriptionRunService,
+} from '../../../src/modules/transcriptions/worker/transcription-run.service.js';
 
 export const LEASE = {
   id: 'recording',
@@ -90,6 +93,7 @@ export class RunSetup {
         if (refusal) throw refusal;
         this.outcome = outcome;
         this.written.push(outcome.status === 'failed' ? `failed: ${outcome.reason}` : outcome.status);
+        return true;
       },
       settleLength: async (lease: Lease, durationMs: number) => {
         this.written.push(`settled ${durationMs}`);
@@ -139,16 +143,16 @@ export class RunSetup {
   );
 
   /** Begins a run, which waits for the store. */
-  perform(lease = LEASE): Promise<void> {
+  perform(lease = LEASE): Promise<EndedRun | null> {
     return this.service.perform(lease, this.stopping.signal);
   }
 
   /** Runs until the end; the store gives the file, or what `end` says. */
-  async performed(lease = LEASE, end: (work: Work) => void = ({ finish }) => finish()): Promise<void> {
+  async performed(lease = LEASE, end: (work: Work) => void = ({ finish }) => finish()): Promise<EndedRun | null> {
     const run = this.perform(lease);
     await pass(0);
     end(this.work as Work);
-    await run;
+    return await run;
   }
 }
 

@@ -29,7 +29,8 @@ const TAKE_LEASE = `SET lease_token = $1, attempt = attempt + 1,
 /** The leases of the rows in `claimed`. */
 const LEASES = `
   SELECT ${selectList(Recording, 'r')}, a.vocabulary AS "accountVocabulary", a.engines AS "accountEngines",
-    a.test_of IS NOT NULL AS "isTest"
+    a.test_of IS NOT NULL AS "isTest", a.plan, extract(epoch FROM now() - r.created_at)::float8 AS "ageSeconds",
+    r.taken_over AS "isTakenOver"
   FROM claimed r JOIN accounts a ON a.id = r.account_id`;
 
 /** Conditions that a claim may have beside its own. */
@@ -56,7 +57,7 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
     WHERE s.is_waiting AND s.account_id <> ALL($3::uuid[]) AND ${accountNotOnHold('s.account_id')} ${account}
     ORDER BY s.virtual_end LIMIT ${limit}),
   picked AS MATERIALIZED (
-    SELECT r.id, turns.starts
+    SELECT r.id, turns.starts, r.lease_token IS NOT NULL AS taken_over
     FROM turns
     CROSS JOIN LATERAL (
       (SELECT id, ${QUEUED_AT} AS queued_at FROM recordings
@@ -71,7 +72,7 @@ const claimSql = ({ limit, account, recording }: ClaimConditions): string => `
     ORDER BY turns.starts, head.queued_at, head.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
   claimed AS (
     UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id
-    RETURNING r.*, picked.starts),
+    RETURNING r.*, picked.starts, picked.taken_over),
   charged AS (
     INSERT INTO transcription_shares AS s (account_id, virtual_start, virtual_end)
     SELECT account_id, starts, starts + greatest(duration_ms, ${MIN_COST_MS}) FROM claimed
@@ -150,11 +151,12 @@ export async function claimFairest(
 
 const CLAIM_BACKGROUND = `
   WITH picked AS (
-    SELECT id FROM recordings r
+    SELECT id, lease_token IS NOT NULL AS taken_over FROM recordings r
     WHERE rerun IN ('background', 'quiet') AND (lease_until IS NULL OR lease_until < now())
       AND id <> ALL($3::uuid[]) AND attempt < ${MAX_ATTEMPTS} AND ${accountNotOnHold('r.account_id')}
     ORDER BY rerun_at, id LIMIT 1 FOR UPDATE OF r SKIP LOCKED),
-  claimed AS (UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id RETURNING r.*)
+  claimed AS (UPDATE recordings r ${TAKE_LEASE} FROM picked WHERE r.id = picked.id
+    RETURNING r.*, picked.taken_over)
   ${LEASES}`;
 
 /**
@@ -194,6 +196,36 @@ export interface RecordingQueue {
 export async function readQueue(runner: SqlRunner): Promise<RecordingQueue> {
   const [queue] = await runner.prepared<RecordingQueue>(QUEUE, []);
   return queue as RecordingQueue;
+}
+
+/** Recordings of an account in progress, or between two attempts, that are looked at. */
+const IN_PROGRESS = 1000;
+
+const OLDEST = `
+  SELECT a.plan, extract(epoch FROM now() - min(unprocessed.queued_at))::float8 AS "oldestSeconds"
+  FROM transcription_shares w JOIN accounts a ON a.id = w.account_id AND a.test_of IS NULL
+  CROSS JOIN LATERAL (
+    (SELECT ${QUEUED_AT} AS queued_at FROM recordings
+     WHERE account_id = w.account_id AND ${WAITING} ORDER BY ${QUEUED_AT}, id LIMIT 1)
+    UNION ALL
+    (SELECT ${QUEUED_AT} FROM recordings
+     WHERE account_id = w.account_id AND ${LEASED} AND lease_until < 'infinity'
+     ORDER BY lease_until LIMIT ${IN_PROGRESS})) unprocessed
+  WHERE w.is_waiting AND ${accountNotOnHold('w.account_id')} GROUP BY a.plan`;
+
+/** Of a plan, the recording that has been without its text for longest. */
+export interface OldestUnprocessed {
+  plan: string;
+  oldestSeconds: number;
+}
+
+/**
+ * The recordings that wait, are in progress, or wait for another attempt, but for those of suspended and of test accounts,
+ * those in the background, and links whose file is not there yet. One probe and the leases of each account that waits. SQL,
+ * because of the bounded looks into two indexes.
+ */
+export async function readOldestUnprocessed(runner: SqlRunner): Promise<OldestUnprocessed[]> {
+  return await runner.prepared<OldestUnprocessed>(OLDEST, []);
 }
 
 /** Whether anything of the account waits or is leased: a look into each of the two indexes. */

@@ -35,6 +35,12 @@ export type Lease = Pick<
   accountEngines: unknown;
   /** Of a test account: its name, not an engine, says how it ends (D80). */
   isTest: boolean;
+  /** The plan of the account, as stored. */
+  plan: string;
+  /** Seconds since its upload, at the claim. */
+  ageSeconds: number;
+  /** Whether another worker had claimed it and its lease has expired: that worker was lost. */
+  isTakenOver: boolean;
 };
 
 /** Claims of one run, whatever ended them. */

@@ -142,12 +142,15 @@ export class RecordingLeasesService {
     return { ...lease, durationMs };
   }
 
-  /** Fails the recordings that have no attempts left. */
-  async failExhausted(): Promise<void> {
+  /** Fails the recordings that have no attempts left. @returns how many. */
+  async failExhausted(): Promise<number> {
     const reason = givenUp();
+    let failed = 0;
     for (const { id } of await selectExhausted(this.database)) {
-      await this.database.transact((tx) => this.writeOutcome(tx, id, null, { status: 'failed', reason }));
+      const outcome = { status: 'failed', reason } as const;
+      if (await this.database.transact((tx) => this.writeOutcome(tx, id, null, outcome))) failed += 1;
     }
+    return failed;
   }
 
   private newLease(held: readonly string[]): NewLease {

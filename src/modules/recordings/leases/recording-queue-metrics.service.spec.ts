@@ -5,7 +5,13 @@ import { RecordingQueueMetricsService } from './recording-queue-metrics.service.
 describe('RecordingQueueMetricsService', () => {
   it('reads once for all metrics, and gives no figure without Postgres', async () => {
     const registry = new Registry();
-    const prepared = jest.fn().mockResolvedValue([{ length: 7, audioSeconds: 93.25, oldestSeconds: 61.5 }]);
+    const queue = jest.fn().mockResolvedValue([{ length: 7, audioSeconds: 93.25, oldestSeconds: 61.5 }]);
+    const oldest = jest.fn().mockResolvedValue([
+      { plan: 'pro', oldestSeconds: 61.5 },
+      { plan: 'gone', oldestSeconds: 9 },
+      { plan: 'free', oldestSeconds: 3 },
+    ]);
+    const prepared = async (sql: string) => await (sql.includes('a.plan') ? oldest() : queue());
     new RecordingQueueMetricsService({ prepared } as unknown as DatabaseService, registry).onModuleInit();
     const figures = async () => (await registry.metrics()).split('\n').filter((line) => /^[a-z]/.test(line));
 
@@ -13,15 +19,22 @@ describe('RecordingQueueMetricsService', () => {
       'recordings_waiting 7',
       'recordings_waiting_audio_seconds 93.25',
       'recordings_waiting_seconds 61.5',
+      'recordings_unprocessed_seconds{plan="free"} 9',
+      'recordings_unprocessed_seconds{plan="pro"} 61.5',
+      'recordings_unprocessed_seconds{plan="enterprise"} 0',
     ]);
-    expect(prepared).toHaveBeenCalledTimes(1);
-    prepared.mockRejectedValue(new Error('no connection'));
+    for (const read of [queue, oldest]) {
+      expect(read).toHaveBeenCalledTimes(1);
+      read.mockRejectedValue(new Error('no connection'));
+    }
     expect(await figures()).toEqual([]);
-    prepared.mockResolvedValue([{ length: 0, audioSeconds: 0, oldestSeconds: 0 }]);
+    queue.mockResolvedValue([{ length: 0, audioSeconds: 0, oldestSeconds: 0 }]);
+    oldest.mockResolvedValue([]);
     expect(await figures()).toEqual([
       'recordings_waiting 0',
       'recordings_waiting_audio_seconds 0',
       'recordings_waiting_seconds 0',
+      ...['free', 'pro', 'enterprise'].map((plan) => `recordings_unprocessed_seconds{plan="${plan}"} 0`),
     ]);
   });
 });

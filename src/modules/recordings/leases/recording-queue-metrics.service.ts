@@ -1,9 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Registry } from 'prom-client';
+import { planNames, planOf } from '../../../access/plans.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
-import { readQueue } from './recording-claims.queries.js';
+import { labelledGauge, type LabelledValue, valueGauge } from '../../../platform/observability/metrics.js';
+import { type OldestUnprocessed, readOldestUnprocessed, readQueue } from './recording-claims.queries.js';
 
 /** Metrics of the queue of recordings. It is in Postgres, so that every process answers the same. */
 @Injectable()
@@ -26,5 +27,20 @@ export class RecordingQueueMetricsService implements OnModuleInit {
     registry.registerMetric(
       valueGauge('recordings_waiting_seconds', oldest, async () => (await read())?.oldestSeconds ?? null),
     );
+    const help = 'How long the recording without its text that was uploaded first has been without it, by plan.';
+    const readOldest = sharedRun(() => readOldestUnprocessed(this.database).catch(() => null));
+    const gauge = { name: 'recordings_unprocessed_seconds', help, labelNames: ['plan'] };
+    registry.registerMetric(labelledGauge(gauge, async () => oldestByPlan(await readOldest())));
   }
+}
+
+/** A plan without any has a zero, and accounts of a plan that is no longer registered count for the default one. */
+function oldestByPlan(rows: readonly OldestUnprocessed[] | null): LabelledValue[] | null {
+  if (!rows) return null;
+  const oldest = new Map(planNames().map((plan) => [plan, 0]));
+  for (const { plan, oldestSeconds } of rows) {
+    const { name } = planOf(plan);
+    oldest.set(name, Math.max(oldest.get(name) ?? 0, oldestSeconds));
+  }
+  return [...oldest].map(([plan, value]) => ({ labels: { plan }, value }));
 }

@@ -14,7 +14,7 @@ import { type ChainInput, EngineChainService } from './engine-chain.service.js';
 import type { AudioInput, TranscriberService } from './transcriber.service.js';
 
 const RECORDING = { accountId: 'account', accountEngines: null, language: null, durationMs: 2000, faults: 0 };
-const RESULT = { text: 'heard' };
+const RESULT = { text: 'heard', durationSeconds: 4 };
 
 describe('EngineChainService', () => {
   /** What each engine does with the next recordings: null for a transcript. */
@@ -96,6 +96,18 @@ describe('EngineChainService', () => {
     expect([tried, asked]).toEqual([['first'], ['first']]);
   });
 
+  it('measures how long each engine takes for a second of audio', async () => {
+    failures.first = new EngineUnavailableError('no quota');
+    jest.spyOn(performance, 'now').mockImplementation(() => tried.length * 1500);
+    await transcribe();
+    const said = (await registry.metrics()).split('\n');
+    expect(said).toContain('transcription_audio_seconds_total{engine="second"} 4');
+    expect(said).toContain('transcription_processing_seconds_total{engine="second"} 1.5');
+    expect(said).toContain('transcription_real_time_factor_bucket{le="0.35",engine="second"} 0');
+    expect(said).toContain('transcription_real_time_factor_bucket{le="0.5",engine="second"} 1');
+    expect(said.filter((line) => line.includes('_seconds_total{engine="first"}'))).toEqual([]);
+  });
+
   it.each([
     ['refuses all work', new EngineUnavailableError('no quota')],
     ['fails without the audio being the cause', new EngineError('answered 500', false)],
@@ -105,6 +117,7 @@ describe('EngineChainService', () => {
     expect(await transcribe()).toMatchObject({ provider: 'second' });
     expect(tried).toEqual(['first', 'second']);
     expect(await registry.metrics()).toContain('transcription_engine_failures_total{engine="first"} 1');
+    expect(await registry.metrics()).toContain('transcription_fallbacks_total{engine="second"} 1');
   });
 
   it('leaves a crash to the next attempt, on the same engine first', async () => {

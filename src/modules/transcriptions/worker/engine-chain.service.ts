@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Counter, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { type Lease, spokenKey } from '../../recordings/leases/recording-leases.service.js';
 import { decoderProblem } from '../audio/decoder.js';
@@ -57,6 +57,13 @@ export class EngineChainService {
     labelNames: ['engine'],
     registers: [],
   });
+  private readonly fallbacks = new Counter({
+    name: 'transcription_fallbacks_total',
+    help: 'Recordings transcribed by an engine that is not the first of their chain, by that engine.',
+    labelNames: ['engine'],
+    registers: [],
+  });
+  private readonly speed = new EngineSpeed();
 
   constructor(
     private readonly runtimes: EngineRuntimesService,
@@ -64,7 +71,7 @@ export class EngineChainService {
     private readonly env: Env,
     registry: Registry,
   ) {
-    registry.registerMetric(this.failures);
+    for (const metric of [this.failures, this.fallbacks, ...this.speed.metrics]) registry.registerMetric(metric);
   }
 
   /**
@@ -116,7 +123,10 @@ export class EngineChainService {
       if (last)
         this.logger.warn({ err: last, engine: candidate.choice.name }, 'transcription goes on with another engine');
       const outcome = await this.transcribeWith(candidate, audio);
-      if (!(outcome instanceof Error)) return outcome;
+      if (!(outcome instanceof Error)) {
+        if (index > 0 || problems.length > 0) this.fallbacks.inc({ engine: outcome.provider });
+        return outcome;
+      }
       last = outcome;
       if (candidate.runtime.breaker.refusal !== null) waitedFor.push(`${candidate.choice.name}: ${last.message}`);
     }
@@ -143,8 +153,10 @@ export class EngineChainService {
     const onText: AudioInput['onText'] = (text) => audio.onText(text, engine);
     const languages = audio.languages && takenLanguages(choice, engine.languages, audio.languages);
     const input = { ...audio, languages, maxSeconds: choice.maxSeconds, onText };
+    const startedAt = performance.now();
     try {
       const result = await runtime.breaker.try(() => this.transcriber.transcribe(input, runtime));
+      this.speed.record(engine.name, (performance.now() - startedAt) / 1000, result.durationSeconds);
       return { ...result, provider: engine.name, model: engine.model };
     } catch (error) {
       if (audio.signal.aborted || !(error instanceof EngineFailureError)) throw error;
@@ -155,6 +167,37 @@ export class EngineChainService {
       this.failures.inc({ engine: engine.name });
       return original;
     }
+  }
+}
+
+/** How long engines take for their audio, decoding and the wait for a free process included. */
+class EngineSpeed {
+  private readonly factor = new Histogram({
+    name: 'transcription_real_time_factor',
+    help: 'Seconds that a recording took, for each second of its audio, by engine.',
+    labelNames: ['engine'],
+    buckets: [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10],
+    registers: [],
+  });
+  private readonly audio = new Counter({
+    name: 'transcription_audio_seconds_total',
+    help: 'Seconds of audio transcribed, by engine.',
+    labelNames: ['engine'],
+    registers: [],
+  });
+  private readonly taken = new Counter({
+    name: 'transcription_processing_seconds_total',
+    help: 'Seconds that these recordings took, by engine.',
+    labelNames: ['engine'],
+    registers: [],
+  });
+  readonly metrics = [this.factor, this.audio, this.taken];
+
+  record(engine: string, seconds: number, audioSeconds: number): void {
+    if (!(audioSeconds > 0)) return;
+    this.factor.observe({ engine }, seconds / audioSeconds);
+    this.audio.inc({ engine }, audioSeconds);
+    this.taken.inc({ engine }, seconds);
   }
 }
 

@@ -41,6 +41,13 @@ class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
+/** How a run ended that the service answers for: with a text, or with crashes of the engine. */
+export interface EndedRun {
+  /** Null when none transcribed it. */
+  engine: string | null;
+  durationMs: number;
+}
+
 /** What is given to the chain, but for the length. */
 type Audio = Omit<ChainInput, 'countedSeconds'>;
 
@@ -59,9 +66,16 @@ export class TranscriptionRunService {
     private readonly progress: TextProgressService,
   ) {}
 
-  /** @param stopping aborted with {@link WorkerStoppingError}. Throws only when the database cannot be reached. */
-  async perform(lease: Lease, stopping: AbortSignal): Promise<void> {
-    if (lease.isTest) return await this.performScripted(lease, stopping);
+  /**
+   * Throws only when the database cannot be reached.
+   * @param stopping aborted with {@link WorkerStoppingError}.
+   * @returns null when the recording goes on, or failed by its audio.
+   */
+  async perform(lease: Lease, stopping: AbortSignal): Promise<EndedRun | null> {
+    if (lease.isTest) {
+      await this.performScripted(lease, stopping);
+      return null;
+    }
     const lost = new AbortController();
     const renewal = this.keepRenewing(lease, lost);
     const signal = AbortSignal.any([stopping, lost.signal]);
@@ -69,9 +83,11 @@ export class TranscriptionRunService {
       const progress = this.progress.of(lease);
       const outcome = await this.transcribe(lease, progress, signal);
       await progress.end();
-      await this.finish(lease, outcome, signal);
+      const isWritten = await this.finish(lease, outcome, signal);
+      return isWritten ? { engine: outcome.transcript.provider, durationMs: outcome.durationMs } : null;
     } catch (error) {
-      await this.handleFailure(lease, signal.aborted ? signal.reason : error);
+      const isCrash = await this.handleFailure(lease, signal.aborted ? signal.reason : error);
+      return isCrash ? { engine: null, durationMs: lease.durationMs } : null;
     } finally {
       clearInterval(renewal);
     }
@@ -89,7 +105,11 @@ export class TranscriptionRunService {
     await this.finish(lease, outcome, signal);
   }
 
-  private async transcribe(lease: Lease, { onText, onChunk }: TextProgress, signal: AbortSignal): Promise<Outcome> {
+  private async transcribe(
+    lease: Lease,
+    { onText, onChunk }: TextProgress,
+    signal: AbortSignal,
+  ): Promise<Outcome & { status: 'transcribed' }> {
     const started = performance.now();
     const {
       accountId,
@@ -173,40 +193,54 @@ export class TranscriptionRunService {
   }
 
   /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
-  private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<void> {
-    await retryWhileUnavailable(() => this.leases.finish(lease, outcome), { signal });
+  private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<boolean> {
+    return await retryWhileUnavailable(() => this.leases.finish(lease, outcome), { signal });
   }
 
-  private async handleFailure(lease: Lease, error: unknown): Promise<void> {
-    if (error instanceof LeaseLostError) return;
-    if (error instanceof AudioRejectedError) {
-      const { cause } = error;
-      if (cause) this.logger.warn({ recording_id: lease.id, engine_message: cause }, 'engine rejected the audio');
-      return this.fail(lease, error.message);
+  /** @returns whether the recording failed by crashes of the engine. */
+  private async handleFailure(lease: Lease, error: unknown): Promise<boolean> {
+    if (error instanceof LeaseLostError) return false;
+    const reason = this.audioProblem(lease, error);
+    if (reason !== null) {
+      await this.fail(lease, reason);
+      return false;
     }
-    if (error instanceof ObjectNotFoundError) return this.fail(lease, 'The audio is no longer in storage.');
     if (error instanceof WorkerStoppingError) {
       await this.leases.release(lease);
       await this.jobs.enqueue({ recordingId: lease.id }, { deduplicationKey: `released-${Date.now()}` });
-      return;
+      return false;
     }
     // Nothing was begun, and a claim by another process may find an engine.
     if (error instanceof NoEngineError && !error.wasTried) {
       // A claim of the background does not know what this process postpones.
-      return isBackground(lease)
-        ? await this.leases.release(lease, { delaySeconds: error.waitSeconds })
-        : await this.leases.putBack(lease);
+      await (isBackground(lease)
+        ? this.leases.release(lease, { delaySeconds: error.waitSeconds })
+        : this.leases.putBack(lease));
+      return false;
     }
     const context = { err: error, recording_id: lease.id, attempt: lease.attempt };
     this.logger.warn(context, 'transcription attempt failed');
     const wait = await this.outageAfter(error);
-    // The attempt does not count, so that no outage, however long, fails a recording.
-    if (wait !== null) return await this.leases.release(lease, { delaySeconds: wait });
-    const audioCleared = error instanceof EngineError && !error.audioSuspected;
-    if (!audioCleared && lease.faults + 1 >= MAX_CRASHES) {
-      return this.fail(lease, `The engine crashed ${MAX_CRASHES} times on this recording.`);
+    if (wait !== null) {
+      // The attempt does not count, so that no outage, however long, fails a recording.
+      await this.leases.release(lease, { delaySeconds: wait });
+      return false;
     }
-    await this.retryLater(lease, audioCleared ? 0 : 1);
+    const audioCleared = error instanceof EngineError && !error.audioSuspected;
+    if (audioCleared || lease.faults + 1 < MAX_CRASHES) {
+      await this.retryLater(lease, audioCleared ? 0 : 1);
+      return false;
+    }
+    return await this.fail(lease, `The engine crashed ${MAX_CRASHES} times on this recording.`);
+  }
+
+  /** Why the recording fails at once; null when another attempt may help. */
+  private audioProblem(lease: Lease, error: unknown): string | null {
+    if (error instanceof ObjectNotFoundError) return 'The audio is no longer in storage.';
+    if (!(error instanceof AudioRejectedError)) return null;
+    const { cause } = error;
+    if (cause) this.logger.warn({ recording_id: lease.id, engine_message: cause }, 'engine rejected the audio');
+    return error.message;
   }
 
   /** Seconds to wait when the cause is something that all recordings need; null when it may be this recording. */
@@ -217,8 +251,9 @@ export class TranscriptionRunService {
     return (await this.chain.decodingProblem()) === null ? null : DECODER_DELAY_SECONDS;
   }
 
-  private async fail(lease: Lease, reason: string): Promise<void> {
-    await this.leases.finish(lease, { status: 'failed', reason });
+  /** @returns as `RecordingLeasesService.finish`. */
+  private async fail(lease: Lease, reason: string): Promise<boolean> {
+    return await this.leases.finish(lease, { status: 'failed', reason });
   }
 
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {

@@ -8,6 +8,7 @@ import { isBackground, type Lease, RecordingLeasesService } from '../../recordin
 import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
 import { TranscriptionRunService, WorkerStoppingError } from './transcription-run.service.js';
+import { TranscriptionServiceLevel } from './transcription-service-level.js';
 
 /**
  * Recordings in progress per core. The engine transcribes their chunks in turn, so that more recordings than cores cost
@@ -34,6 +35,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
   private readonly logger = new Logger(TranscriptionWorkerService.name);
   private readonly stopping = new AbortController();
   private readonly running = new Map<Promise<void>, Lease>();
+  private readonly serviceLevel: TranscriptionServiceLevel;
   private readonly limits: { shared: number; maximum: number; background: number };
   private search: Promise<void> | null = null;
   private searchAgain = false;
@@ -51,6 +53,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
   ) {
     const help = 'Recordings that this process transcribes.';
     registry.registerMetric(valueGauge('transcription_recordings', help, () => this.running.size));
+    this.serviceLevel = new TranscriptionServiceLevel(registry);
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), runtimes.maxRecordings);
     const background = Math.ceil((shared * BACKGROUND_PER_CORE) / RECORDINGS_PER_CORE);
@@ -161,8 +164,10 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
   }
 
   private start(lease: Lease): void {
+    const ended = this.serviceLevel.begin(lease);
     const run = this.runs
       .perform(lease, this.stopping.signal)
+      .then(ended)
       .catch((error: unknown) => this.logger.warn({ err: error, recording_id: lease.id }, 'recording not released'))
       .finally(() => {
         this.running.delete(run);

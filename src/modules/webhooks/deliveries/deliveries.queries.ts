@@ -20,6 +20,12 @@ export interface ClaimedDelivery {
   attemptsBefore: number;
   /** Whether the webhook's last attempt had failed when this delivery was claimed. */
   webhookIsFailing: boolean;
+  /** Seconds since this attempt was due, at the claim; for the first one, since the event. */
+  dueSeconds: number;
+  /** Whether another process had claimed it and its lease has expired: that process was lost. */
+  isTakenOver: boolean;
+  /** By `performance.now()`. */
+  claimedAt: number;
 }
 
 /** A delivery that its receiver accepted. */
@@ -60,9 +66,10 @@ export async function claimDueDeliveries(
   webhookId: string,
   count: number,
 ): Promise<ClaimedDelivery[]> {
-  return await database.prepared<ClaimedDelivery>(
+  const rows = await database.prepared<Omit<ClaimedDelivery, 'claimedAt'>>(
     `WITH due AS MATERIALIZED (
-       SELECT d.id FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
+       SELECT d.id, d.lease_token IS NOT NULL AS taken_over
+       FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id AND w.status = 'active'
        WHERE d.webhook_id = $1 AND d.status = 'pending' AND d.next_attempt_at <= now()
          AND (d.lease_until IS NULL OR d.lease_until < now()) AND ${accountNotOnHold('w.account_id')}
        ORDER BY d.next_attempt_at LIMIT $2 FOR UPDATE OF d SKIP LOCKED)
@@ -73,9 +80,12 @@ export async function claimDueDeliveries(
      RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.account_id AS "accountId", w.url,
        w.encrypted_secret AS "encryptedSecret",
        CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt, d.attempts_before AS "attemptsBefore",
-       w.failing_since IS NOT NULL AS "webhookIsFailing"`,
+       w.failing_since IS NOT NULL AS "webhookIsFailing", due.taken_over AS "isTakenOver",
+       extract(epoch FROM now() - d.next_attempt_at)::float8 AS "dueSeconds"`,
     [webhookId, count, randomUUID()],
   );
+  const claimedAt = performance.now();
+  return rows.map((row) => ({ ...row, claimedAt }));
 }
 
 /**
@@ -202,6 +212,27 @@ export async function webhooksWithDueDeliveries(database: DatabaseService): Prom
      ORDER BY w.failing_since IS NOT NULL, random() LIMIT ${MAX_WEBHOOKS}`,
   );
   return rows.map(({ id }) => id);
+}
+
+/**
+ * How long the delivery has been due that waits for this service for longest, in seconds; 0 when none does. Those of failing,
+ * disabled and suspended receivers wait for them, and so do those behind an attempt that is under way. One probe of
+ * `deliveries_due_idx` for each webhook with pending deliveries, and one for its first that is due. SQL because of the
+ * recursion and the server's clock.
+ */
+export async function oldestDueDelivery(runner: SqlRunner): Promise<number> {
+  const [oldest] = await runner.query<{ seconds: number }>(
+    `${PENDING}
+     SELECT coalesce(extract(epoch FROM now() - min(head.next_attempt_at)), 0)::float8 AS seconds
+     FROM pending p JOIN webhooks w ON w.id = p.webhook_id
+     CROSS JOIN LATERAL (
+       SELECT d.next_attempt_at, d.lease_until FROM deliveries d
+       WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at <= now()
+       ORDER BY d.next_attempt_at LIMIT 1) head
+     WHERE w.status = 'active' AND w.failing_since IS NULL AND ${accountNotOnHold('w.account_id')}
+       AND (head.lease_until IS NULL OR head.lease_until < now())`,
+  );
+  return oldest?.seconds ?? 0;
 }
 
 /** Disabled webhooks that still have pending deliveries. SQL because of the recursion. */

@@ -24,6 +24,7 @@ import {
   lockWebhook,
   markAttemptFailed,
   markDelivered,
+  oldestDueDelivery,
   webhooksWithDueDeliveries,
 } from './deliveries.queries.js';
 import { Delivery } from './delivery.entity.js';
@@ -144,6 +145,11 @@ export class DeliveriesService {
   /** Active webhooks with due deliveries that no process is sending. */
   async webhooksWithDue(): Promise<string[]> {
     return await webhooksWithDueDeliveries(this.database);
+  }
+
+  /** How long the delivery has been due that waits for this service for longest, in seconds. */
+  async oldestDueSeconds(): Promise<number> {
+    return await oldestDueDelivery(this.database);
   }
 
   /** Fails the remaining deliveries of disabled webhooks, and those inserted while one was being disabled. */

@@ -35,6 +35,9 @@ const deliveryTo = (webhookId: string, i = 0): ClaimedDelivery => ({
   attempt: 1,
   attemptsBefore: 0,
   webhookIsFailing: false,
+  dueSeconds: 0.1,
+  isTakenOver: false,
+  claimedAt: 0,
 });
 
 /** Calls that the test answers one by one. */
@@ -268,7 +271,7 @@ describe('SendLoopsService: what it counts, limits and saves', () => {
   /** Deliveries that are due, by webhook. */
   let due: Map<string, ClaimedDelivery[]>;
   let send: (delivery: ClaimedDelivery, signal: AbortSignal) => Promise<DeliveryOutcome>;
-  let service: { claim: jest.Mock; record: jest.Mock; release: jest.Mock; webhooksWithDue: jest.Mock };
+  let service: Record<'claim' | 'record' | 'release' | 'webhooksWithDue' | 'oldestDueSeconds', jest.Mock>;
   let register: jest.Mock;
   let registry: Registry;
   let slots: DeliverySlots;
@@ -283,6 +286,7 @@ describe('SendLoopsService: what it counts, limits and saves', () => {
       record: jest.fn(async () => null),
       release: jest.fn(async () => undefined),
       webhooksWithDue: jest.fn(async () => ['a', 'b']),
+      oldestDueSeconds: jest.fn(async () => 7.5),
     };
     register = jest.fn();
     registry = new Registry();
@@ -352,6 +356,50 @@ describe('SendLoopsService: what it counts, limits and saves', () => {
       { labels: { outcome: 'dns' }, value: 1 },
       { labels: { outcome: 'timeout' }, value: 2 },
     ]);
+  });
+
+  it('counts first attempts to receivers that work, and those that began within 5 s of the event', async () => {
+    const now = performance.now();
+    const attempts = [
+      { dueSeconds: 5 },
+      { dueSeconds: 5.1 },
+      { dueSeconds: 2.5, claimedAt: now - 3000 },
+      { dueSeconds: 1, attempt: 2 },
+      { dueSeconds: 90, webhookIsFailing: true },
+      { dueSeconds: 33, attempt: 2, isTakenOver: true },
+    ];
+    jest.spyOn(performance, 'now').mockReturnValue(now);
+    due.set(
+      'a',
+      attempts.map((own, i) => ({ ...deliveryTo('a', i), claimedAt: now, ...own })),
+    );
+    send = async () => outcomeOf(200);
+    loops.wake('a');
+    await ended();
+    expect(await valuesOf('webhook_first_attempts_total')).toEqual([{ labels: {}, value: 3 }]);
+    expect(await valuesOf('webhook_first_attempts_on_time_total')).toEqual([{ labels: {}, value: 1 }]);
+    expect(await valuesOf('repairs_total')).toContainEqual({ labels: { kind: 'delivery_taken_over' }, value: 1 });
+  });
+
+  it.each([
+    ['found in Postgres after a second', true, 1.5, 1],
+    ['found in Postgres before its job came', true, 0.5, 0],
+    ['woken by its job', false, 1.5, 0],
+  ])('counts a lost job for a first attempt %s: %s', async (_, isFound, dueSeconds, lost) => {
+    const now = performance.now();
+    due.set('a', [{ ...deliveryTo('a'), dueSeconds, claimedAt: now }]);
+    jest.spyOn(performance, 'now').mockReturnValue(now);
+    send = async () => outcomeOf(200);
+    loops.wake('a', isFound);
+    await ended();
+    expect(await valuesOf('repairs_total')).toContainEqual({ labels: { kind: 'delivery_job_lost' }, value: lost });
+  });
+
+  it('shows how long the delivery that waits for the service has been due, and nothing without Postgres', async () => {
+    expect(await valuesOf('deliveries_waiting_seconds')).toEqual([{ labels: {}, value: 7.5 }]);
+    service.oldestDueSeconds.mockRejectedValue(new Error('no connection'));
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_001);
+    expect(await valuesOf('deliveries_waiting_seconds')).toEqual([]);
   });
 
   it('shows the connections in use, and the webhooks that wait for one', async () => {

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { repairsOf, valueGauge } from '../../../platform/observability/metrics.js';
 import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limit.js';
+import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { SignedSenderService } from './signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from './webhook-sender.service.js';
@@ -20,6 +21,10 @@ const MAX_CLAIMS = 8;
 const MAX_TIMER_MS = 600_000;
 /** An endpoint that refuses a large backlog would leave one for each of its deliveries. */
 const MAX_TIMERS = 10_000;
+/** A first attempt is made so soon after its event. */
+const FIRST_ATTEMPT_SECONDS = 5;
+/** A job that has not woken a loop by then is lost. */
+const JOB_SECONDS = 1;
 /** On shutdown deliveries in progress have this long to finish. */
 const SHUTDOWN_MS = 5000;
 
@@ -31,7 +36,7 @@ const SHUTDOWN_MS = 5000;
 @Injectable()
 export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(SendLoopsService.name);
-  private readonly loops = new Map<string, { loop: WebhookSendLoop; ended: Promise<void> }>();
+  private readonly loops = new Map<string, { loop: WebhookSendLoop; ended: Promise<void>; isFound: boolean }>();
   private readonly stopping = new AbortController();
   private readonly claims = new ConcurrencyLimit(MAX_CLAIMS);
   private readonly attempts = new Counter({
@@ -40,6 +45,17 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     labelNames: ['outcome'],
     registers: [],
   });
+  private readonly firstAttempts = new Counter({
+    name: 'webhook_first_attempts_total',
+    help: 'First attempts to deliver an event to a webhook that is not failing.',
+    registers: [],
+  });
+  private readonly firstOnTime = new Counter({
+    name: 'webhook_first_attempts_on_time_total',
+    help: 'Those of them that began within 5 s of the event.',
+    registers: [],
+  });
+  private readonly repairs: Counter<'kind'>;
   private accepting = true;
   private timers = 0;
 
@@ -50,18 +66,23 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     private readonly reconciler: ReconcilerService,
     registry: Registry,
   ) {
-    for (const metric of [this.attempts, ...gaugesOf(this.slots)]) registry.registerMetric(metric);
+    const counters = [this.attempts, this.firstAttempts, this.firstOnTime];
+    for (const metric of [...counters, ...gaugesOf(this.deliveries, this.slots)]) registry.registerMetric(metric);
+    this.repairs = repairsOf(registry);
   }
 
   onModuleInit(): void {
     this.reconciler.register('send due deliveries', () => this.wakeDue(), { everyProcess: true });
   }
 
-  /** Starts or signals the webhook's loop. Above the limit it does nothing: a later look in Postgres finds the webhook. */
-  wake(webhookId: string): void {
+  /**
+   * Starts or signals the webhook's loop. Above the limit it does nothing: a later look in Postgres finds the webhook.
+   * @param isFound by a look in Postgres, and not by a job or a timer.
+   */
+  wake(webhookId: string, isFound = false): void {
     const running = this.loops.get(webhookId);
     if (running) running.loop.signal();
-    else if (this.accepting && this.loops.size < MAX_SEND_LOOPS) this.start(webhookId);
+    else if (this.accepting && this.loops.size < MAX_SEND_LOOPS) this.start(webhookId, isFound);
   }
 
   /** The first hook of a shutdown: deliveries finish or are released while Postgres is still connected. */
@@ -75,7 +96,7 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
   }
 
   private async wakeDue(): Promise<void> {
-    for (const webhookId of await this.deliveries.webhooksWithDue()) this.wake(webhookId);
+    for (const webhookId of await this.deliveries.webhooksWithDue()) this.wake(webhookId, true);
   }
 
   private wakeIn(webhookId: string, delayMs: number | null): void {
@@ -87,7 +108,7 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     }, delayMs).unref();
   }
 
-  private start(webhookId: string): void {
+  private start(webhookId: string, isFound: boolean): void {
     const callbacks = {
       claim: (count: number) => this.claims.run(() => this.deliveries.claim(webhookId, count)),
       deliver: (delivery: ClaimedDelivery) => this.deliver(delivery),
@@ -98,11 +119,12 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
       .run()
       .catch((error: unknown) => this.logger.warn({ err: error, webhook_id: webhookId }, 'webhook send loop crashed'))
       .finally(() => this.loops.delete(webhookId));
-    this.loops.set(webhookId, { loop, ended });
+    this.loops.set(webhookId, { loop, ended, isFound });
   }
 
   /** @returns whether the receiver accepted it. */
   private async deliver(delivery: ClaimedDelivery): Promise<boolean> {
+    this.countBegin(delivery);
     const startedAt = performance.now();
     const outcome = await this.sender.send(delivery, this.stopping.signal);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
@@ -112,6 +134,20 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
       else this.wakeIn(delivery.webhookId, await this.deliveries.record(delivery, outcome, startedAt));
     });
     return isSuccess(outcome);
+  }
+
+  /** What was claimed ahead has waited up to 3 s since. */
+  private countBegin(delivery: ClaimedDelivery): void {
+    const { webhookId, attempt, webhookIsFailing, isTakenOver } = delivery;
+    if (isTakenOver) this.repairs.inc({ kind: 'delivery_taken_over' });
+    if (attempt > 1 || webhookIsFailing) return;
+    const seconds = delivery.dueSeconds + (performance.now() - delivery.claimedAt) / 1000;
+    this.firstAttempts.inc();
+    if (seconds <= FIRST_ATTEMPT_SECONDS) this.firstOnTime.inc();
+    const running = this.loops.get(webhookId);
+    if (!running?.isFound) return;
+    running.isFound = false;
+    if (seconds > JOB_SECONDS) this.repairs.inc({ kind: 'delivery_job_lost' });
   }
 
   private async save({ id }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {
@@ -127,10 +163,16 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
 const nameOf = ({ status, errorKind }: DeliveryOutcome): string =>
   status === null ? `${errorKind}` : `${Math.floor(status / 100)}xx`;
 
-function gaugesOf(slots: DeliverySlots): Gauge[] {
+/** Of the longest wait, so that several that scrape cost no more than one. */
+const KEPT_MS = 10_000;
+
+function gaugesOf(deliveries: DeliveriesService, slots: DeliverySlots): Gauge[] {
+  const overdue = 'How long the delivery has been due that waits for this service, not for its receiver, for longest.';
+  const oldest = sharedRun(() => deliveries.oldestDueSeconds().catch(() => null), KEPT_MS);
   const waiting = 'Webhooks with due deliveries that wait for a free connection (D34).';
   return [
     valueGauge('webhook_connections', 'Deliveries that this process is sending.', () => slots.used),
     valueGauge('webhooks_waiting', waiting, () => slots.waiting),
+    valueGauge('deliveries_waiting_seconds', overdue, oldest),
   ];
 }
