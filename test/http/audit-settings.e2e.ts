@@ -1,5 +1,5 @@
+import { readActionOf } from '../../src/guards/audit-reads.guard.js';
 import { AuditLogService } from '../../src/modules/audit/audit-log.service.js';
-import { readActionOf } from '../../src/modules/audit/audit-reads.interceptor.js';
 import { AuditRetentionService } from '../../src/modules/audit/audit-retention.service.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
@@ -98,6 +98,20 @@ describe('reads (D98)', () => {
       ['recordings.read', 'failure', [{ type: 'recording', id: unknown }]],
       ['recordings.read', 'failure', []],
     ]);
+  });
+
+  it('are not answered when they cannot be recorded', async () => {
+    const client = await service.account();
+    const id = await upload(client);
+    await set(client, { records_reads: true });
+    await service.database.query(
+      `ALTER TABLE audit_entries ADD CONSTRAINT no_reads CHECK (action <> 'recordings.read') NOT VALID`,
+    );
+    const answer = await client.get(`/v1/recordings/${id}`).expect(500);
+    const unknown = await client.get('/v1/recordings/019aa5c1-0d3e-7a55-b0f4-9a1c2e7d4b60').expect(500);
+    await service.database.query('ALTER TABLE audit_entries DROP CONSTRAINT no_reads');
+    expect([answer, unknown].map(({ body }) => Object.keys(body as object))).toEqual([['error'], ['error']]);
+    await client.get(`/v1/recordings/${id}`).expect(200);
   });
 
   it('know who read in a session, and end with the setting', async () => {

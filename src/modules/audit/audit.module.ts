@@ -1,12 +1,10 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import { sharedRun } from '../../platform/concurrency/shared-run.js';
 import { Env } from '../../platform/config/env.js';
 import { valueGauge } from '../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
-import { AuditReadsInterceptor } from './audit-reads.interceptor.js';
 import { AuditRetentionService } from './audit-retention.service.js';
 import { AuditSettingsController } from './audit-settings.controller.js';
 import { AuditSettingsService } from './audit-settings.service.js';
@@ -20,12 +18,7 @@ const KEPT_MS = 10_000;
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntry, AuditLog])],
   controllers: [AuditLogController, AuditSettingsController],
-  providers: [
-    AuditLogService,
-    AuditRetentionService,
-    AuditSettingsService,
-    { provide: APP_INTERCEPTOR, useClass: AuditReadsInterceptor },
-  ],
+  providers: [AuditLogService, AuditRetentionService, AuditSettingsService],
 })
 export class AuditModule implements OnModuleInit {
   constructor(

@@ -1,4 +1,4 @@
-import { joinedChange } from '../../access/audit-trail.js';
+import { type AuditedChange, joinedChange } from '../../access/audit-trail.js';
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { type InsertExpressions, insertParts, selectList } from '../../platform/database/statement-parts.js';
 import type { JoinedWrite } from '../../platform/database/event-bus.js';
@@ -182,16 +182,21 @@ export async function lockRecording(
   return recording ?? null;
 }
 
-/** SQL, because it returns the row. @returns null when the account has no such recording. */
+/** With its entry in the audit log. SQL, because that is one round trip. @returns null when the account has no such recording. */
 export async function updateLabels(
   tx: Tx,
   { accountId, id }: RecordingKey,
   { title, customTags }: Pick<Recording, 'title' | 'customTags'>,
+  change: AuditedChange,
 ): Promise<Recording | null> {
+  const recorded = joinedChange('changed', change);
   const [recording] = await tx.prepared<Recording>(
-    `UPDATE recordings r SET title = $3, custom_tags = $4, updated_at = now()
-     WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
-    [accountId, id, title, customTags],
+    `WITH changed AS (
+       UPDATE recordings r SET title = $3, custom_tags = $4, updated_at = now()
+       WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}),
+     recorded AS (${recorded.sql(5)})
+     SELECT * FROM changed`,
+    [accountId, id, title, customTags, ...recorded.parameters],
   );
   return recording ?? null;
 }

@@ -110,14 +110,10 @@ export class RecordingsService implements OnModuleInit {
       const { title = before.title, customTags = before.customTags } = changes;
       if (title === before.title && customTags === before.customTags) return before;
       const labels = { title, customTags };
-      const recording = await findOrFail('recording', id, () => updateLabels(tx, { accountId, id }, labels));
+      const changed = differences({ title: before.title, customTags: before.customTags }, labels).after;
+      const change = { ...recordingChange(before, 'recording.updated'), after: { fields: Object.keys(changed) } };
+      const recording = await findOrFail('recording', id, () => updateLabels(tx, { accountId, id }, labels, change));
       await this.search.relabel(tx, recording);
-      await recordChanges(tx, {
-        ...recordingChange(recording, 'recording.updated'),
-        after: {
-          fields: Object.keys(differences({ title: before.title, customTags: before.customTags }, labels).after),
-        },
-      });
       return recording;
     });
   }

@@ -11,6 +11,7 @@ import {
   UnknownPathError,
 } from './errors.js';
 import { StorageUnavailableError } from '../storage/file-system.js';
+import { workBeforeAnswer } from '../http/server/before-answer.js';
 import { discardRemainingBody } from '../http/server/early-response.js';
 import { JSON_BODY_BYTES } from '../http/input/json-body.js';
 import { requestIdOf } from '../observability/request-log.middleware.js';
@@ -28,6 +29,13 @@ export class ErrorFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
+    const answer = (error: unknown): void => this.answer(error, request, response);
+    const work = workBeforeAnswer(response, true);
+    if (work) work.then(() => answer(thrown), answer);
+    else answer(thrown);
+  }
+
+  private answer(thrown: unknown, request: Request, response: Response): void {
     const error = translate(thrown, requestIdOf(request));
     if (error.status >= 500) this.logger.error({ err: thrown, request_id: requestIdOf(request) }, error.message);
     if (response.headersSent || response.destroyed) {

@@ -10,6 +10,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import request from 'supertest';
 import type { Env } from '../../config/env.js';
+import { doBeforeAnswer } from './before-answer.js';
 import { BoundedExpressAdapter, preparedClasses } from './express.adapter.js';
 
 class View {
@@ -55,6 +56,25 @@ describe('replies of the adapter', () => {
   it.each(Object.entries(BODIES))('with %s are those of Nest', async (_, body) => {
     const [theirs, ours] = await answers(body);
     expect(ours).toEqual(theirs);
+  });
+
+  it('wait for what is to be done before, and are not sent when that fails', async () => {
+    const adapter = new BoundedExpressAdapter({ trustProxy: false } as unknown as Env);
+    const app = adapter.getInstance<Express>();
+    const done: string[] = [];
+    app.use('/:outcome', ({ params }: Request, response: Response, next: NextFunction) => {
+      const work = async () => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (params['outcome'] === 'failed') throw new Error('not recorded');
+        done.push('recorded');
+      };
+      doBeforeAnswer(response, work, () => done.push('late'));
+      Promise.resolve(adapter.reply(response, { a: 1 })).then(() => done.push('sent'), next);
+    });
+    app.use((_error: Error, _request: Request, response: Response, _next: NextFunction) => response.sendStatus(503));
+    expect((await request(app).get('/passed')).body).toEqual({ a: 1 });
+    expect((await request(app).get('/failed')).status).toBe(503);
+    expect(done).toEqual(['recorded', 'sent']);
   });
 
   it('to HEAD have the length and no body', async () => {

@@ -4,6 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type Response } from 'express';
 import type { Env } from '../../config/env.js';
 import { sendText } from '../send-text.js';
+import { workBeforeAnswer } from './before-answer.js';
 import { ConnectionLimiter } from './connection-limiter.js';
 import { answerUnparsable } from './early-response.js';
 import { originForm } from './request-line.js';
@@ -45,12 +46,18 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     this.httpServer = server;
   }
 
+  /** A promise where something is to be done before: when it fails, Nest answers with the error. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    const work = workBeforeAnswer(response, false);
+    return work ? work.then(() => this.send(response, body, statusCode)) : this.send(response, body, statusCode);
+  }
+
   /**
    * Handlers return plain objects, which need none of Express's other checks: settings, ETags, conditional requests,
    * parts of a content type. Express copies a long text into a buffer: a page of 50 takes 141 instead of 200 µs CPU
    * (docs/performance.md). Held by express.adapter.spec.ts.
    */
-  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+  private send(response: Response, body: unknown, statusCode?: number): unknown {
     const type = response.getHeader('Content-Type');
     const isText = typeof body === 'string' && String(type).endsWith('; charset=utf-8');
     if (!isText && (type !== undefined || !isPlain(body))) return super.reply(response, body, statusCode);
