@@ -83,7 +83,7 @@ describe('docker/monitoring/rules.yaml', () => {
   });
 
   it('has cases for each alert in which it fires and is quiet', () => {
-    expect(Object.keys(ALERT_CASES).toSorted()).toEqual([...ALERTS.keys()].toSorted());
+    expect(new Set(Object.keys(ALERT_CASES))).toEqual(new Set(ALERTS.keys()));
     for (const { fires, quiet } of Object.values(ALERT_CASES)) {
       expect(fires.length).toBeGreaterThan(0);
       expect(quiet.length).toBeGreaterThan(0);

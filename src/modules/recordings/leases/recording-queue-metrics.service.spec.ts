@@ -3,6 +3,8 @@ import type { DatabaseService } from '../../../platform/database/database.servic
 import { RecordingQueueMetricsService } from './recording-queue-metrics.service.js';
 
 describe('RecordingQueueMetricsService', () => {
+  afterEach(() => jest.restoreAllMocks());
+
   it('reads once for all metrics, and gives no figure without Postgres', async () => {
     const registry = new Registry();
     const queue = jest.fn().mockResolvedValue([{ length: 7, audioSeconds: 93.25, oldestSeconds: 61.5 }]);
@@ -27,9 +29,11 @@ describe('RecordingQueueMetricsService', () => {
       expect(read).toHaveBeenCalledTimes(1);
       read.mockRejectedValue(new Error('no connection'));
     }
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_001);
     expect(await figures()).toEqual([]);
     queue.mockResolvedValue([{ length: 0, audioSeconds: 0, oldestSeconds: 0 }]);
     oldest.mockResolvedValue([]);
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_001);
     expect(await figures()).toEqual([
       'recordings_waiting 0',
       'recordings_waiting_audio_seconds 0',
