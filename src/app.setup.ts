@@ -17,6 +17,7 @@ import { UnknownPathError } from './platform/errors/errors.js';
 import { provideJsonBody } from './platform/http/input/json-body.js';
 import { RequestValidationPipe } from './platform/http/input/request-validation.pipe.js';
 import { BoundedExpressAdapter } from './platform/http/server/express.adapter.js';
+import { Egress } from './platform/http/outgoing/egress.js';
 import { isApiRequest, validateRequestLine } from './platform/http/server/request-line.js';
 import { addConnectionMetrics, MetricsMiddleware } from './platform/observability/metrics.js';
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
@@ -24,6 +25,7 @@ import { StructuredLoggerService } from './platform/observability/structured-log
 
 /** The service, ready to listen. Bodies are read after the guards, so there is no global body parser. */
 export async function createApp(env: Env, extensions: Extension[]): Promise<NestExpressApplication> {
+  await Egress.of(env).checkSources();
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.register(env, extensions),
     new BoundedExpressAdapter(env),
@@ -52,6 +54,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   ];
   const adapter = app.getHttpAdapter();
   if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(app.get(Registry), adapter.limiter);
+  app.get(Registry).registerMetric(Egress.of(env).failures);
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders);

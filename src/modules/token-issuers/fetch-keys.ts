@@ -1,6 +1,7 @@
 import { Client } from 'undici';
 import { type AllowedNetworks, checkOutgoingUrl } from '../../platform/http/outgoing/address-rules.js';
 import { checkedConnector, resolveHost } from '../../platform/http/outgoing/checked-connector.js';
+import type { Egress } from '../../platform/http/outgoing/egress.js';
 import { MAX_HEADER_BYTES, OutgoingRequestError } from '../../platform/http/outgoing/outgoing-error.js';
 
 /** For DNS, connection, TLS handshake and the whole answer together. */
@@ -14,12 +15,12 @@ const USER_AGENT = 'VoiceNoteTranscription-Keys/1';
  * Fetches a key set under the address rules of webhooks (D29), without following redirects.
  * @returns the parsed JSON, of which nothing was checked. @throws Error
  */
-export async function fetchKeys(url: string, allowed: AllowedNetworks): Promise<unknown> {
+export async function fetchKeys(url: string, allowed: AllowedNetworks, egress: Egress): Promise<unknown> {
   const refusal = checkOutgoingUrl(url, allowed, { httpsOnly: true });
   if (refusal !== null) throw new OutgoingRequestError('refused_address', refusal);
   const { origin, pathname, search } = new URL(url);
   const signal = AbortSignal.timeout(FETCH_MS);
-  const connect = checkedConnector({ allowed, resolve: resolveHost, nameErrorMs: NAME_ERROR_MS, signal });
+  const connect = checkedConnector({ allowed, resolve: resolveHost, nameErrorMs: NAME_ERROR_MS, signal, egress });
   const client = new Client(origin, { connect, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEADER_BYTES });
   try {
     const headers = { 'User-Agent': USER_AGENT, Accept: 'application/jwk-set+json, application/json' };

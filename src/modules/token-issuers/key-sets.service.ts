@@ -3,6 +3,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jos
 import { LRUCache } from 'lru-cache';
 import { Env } from '../../platform/config/env.js';
 import { AllowedNetworks } from '../../platform/http/outgoing/address-rules.js';
+import { Egress } from '../../platform/http/outgoing/egress.js';
 import { fetchKeys } from './fetch-keys.js';
 
 /** A key that its issuer no longer publishes is good for at most this long. */
@@ -28,10 +29,12 @@ interface Source {
 export class KeySetsService {
   private readonly logger = new Logger(KeySetsService.name);
   private readonly allowed: AllowedNetworks;
+  private readonly egress: Egress;
   private readonly sources = new LRUCache<string, Source>({ max: MAX_SETS });
 
   constructor(env: Env) {
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+    this.egress = Egress.of(env);
   }
 
   /**
@@ -74,7 +77,7 @@ export class KeySetsService {
   private async fetch(url: string, source: Source): Promise<void> {
     try {
       // Checks the form of the set; a key is read when a token needs it.
-      source.keys = createLocalJWKSet((await fetchKeys(url, this.allowed)) as JSONWebKeySet);
+      source.keys = createLocalJWKSet((await fetchKeys(url, this.allowed, this.egress)) as JSONWebKeySet);
       source.fetchedAt = Date.now();
       source.failed = false;
     } catch (error) {

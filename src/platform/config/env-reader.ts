@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { AUDIO_FORMAT_NAMES, AUDIO_FORMATS, type AudioFormat, CONTRACT_FORMATS } from '../audio-formats.js';
 
@@ -40,6 +41,11 @@ const SECRETS = new Set([
   'METRICS_TOKEN',
   'OIDC_PROVIDERS',
   'SMTP_URL',
+  'EGRESS_PROXY_URL',
+  'WEBHOOK_CLIENT_CERT',
+  'WEBHOOK_CLIENT_KEY',
+  'OPENAI_CLIENT_CERT',
+  'OPENAI_CLIENT_KEY',
 ]);
 const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
@@ -105,6 +111,32 @@ export class EnvReader {
     return valid
       ? url
       : this.refuse(name, 'must be smtps:// or smtp:// with a host and no parameter but tls=none', url);
+  }
+
+  /** Of a proxy, with credentials if it wants some. */
+  proxyUrl(name: string): string | null {
+    const url = this.url(name, ['http:', 'https:']);
+    if (url === null || !URL.canParse(url)) return null;
+    const { hostname, pathname, search, hash } = new URL(url);
+    const valid = hostname !== '' && pathname === '/' && search === '' && hash === '';
+    return valid ? url : this.refuse(name, 'must be http:// or https:// with a host and no path', null);
+  }
+
+  /** A certificate with its chain, and the key of it, both as PEM. Null if neither is set. */
+  clientCertificate(certName: string, keyName: string): { cert: string | null; key: string | null } {
+    const [cert, key] = [this.text(certName), this.text(keyName)];
+    if (cert === null && key === null) return { cert, key };
+    if (cert === null || key === null) {
+      const [set, absent] = cert === null ? [keyName, certName] : [certName, keyName];
+      return this.refuse(set, `needs ${absent}`, { cert: null, key: null });
+    }
+    const certificate = parsed(() => new X509Certificate(cert));
+    const privateKey = parsed(() => createPrivateKey(key));
+    if (!certificate) this.refuse(certName, 'must be a certificate as PEM', null);
+    if (!privateKey) this.refuse(keyName, 'must be a key without a passphrase as PEM', null);
+    if (certificate && privateKey && !certificate.checkPrivateKey(privateKey))
+      this.refuse(keyName, `must be the key of the certificate in ${certName}`, null);
+    return { cert, key };
   }
 
   list(name: string, valid: (item: string) => boolean, what: string): readonly string[] {
@@ -201,6 +233,14 @@ export class EnvReader {
     } catch (error) {
       return this.refuse(`${name}_FILE`, `cannot be read: ${(error as NodeJS.ErrnoException).code}`, null);
     }
+  }
+}
+
+function parsed<T>(parse: () => T): T | null {
+  try {
+    return parse();
+  } catch {
+    return null;
   }
 }
 

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { isHostPattern } from '../http/outgoing/host-matcher.js';
 import { EnvReader, SECRET_KEY_LENGTH } from './env-reader.js';
 
 export { InvalidEnvironmentError, type RateLimit, type Role } from './env-reader.js';
@@ -65,6 +67,7 @@ function readVariables(read: EnvReader) {
     reconcileSeconds: read.integer('RECONCILE_SECONDS', 5, 0, 3600),
     addressRateLimit: read.rateLimit('ADDRESS_RATE_LIMIT', { rate: 60, burst: 120 }),
     ...readWebhooks(read),
+    ...readEgress(read),
     requestErrorRetentionDays: read.integer('REQUEST_ERROR_RETENTION_DAYS', 7, 1, 30),
     /** Kinds of errors that are kept of an account for each day. */
     requestErrorGroups: read.integer('REQUEST_ERROR_GROUPS', 200, 10, 10_000),
@@ -157,6 +160,49 @@ function readWebhooks(read: EnvReader) {
     eventStreamsPerAccount: read.integer('EVENT_STREAMS_PER_ACCOUNT', 10, 1, 100_000),
     /** Between two comments on an event stream, which keep idle connections open. */
     eventStreamCommentSeconds: read.integer('EVENT_STREAM_COMMENT_SECONDS', 15, 1, 3600),
+  };
+}
+
+/** How requests leave: those of webhooks, links, token issuers, transcription servers and OpenID providers. */
+function readEgress(read: EnvReader) {
+  const proxyUrl = read.proxyUrl('EGRESS_PROXY_URL');
+  const sources = read.list('EGRESS_SOURCE_ADDRESSES', (item) => isIP(item) !== 0, 'addresses such as 192.0.2.7');
+  const noProxy = read.list('EGRESS_NO_PROXY', isHostPattern, 'hosts, domains such as .internal, or CIDRs');
+  const resolves = read.oneOf('EGRESS_PROXY_RESOLVES', ['true', 'false'], 'false') === 'true';
+  if (proxyUrl === null && noProxy.length > 0) read.refuse('EGRESS_NO_PROXY', 'needs EGRESS_PROXY_URL', null);
+  if (proxyUrl === null && resolves) read.refuse('EGRESS_PROXY_RESOLVES', 'needs EGRESS_PROXY_URL', null);
+  const families = sources.map((ip) => isIP(ip));
+  if (new Set(families).size < families.length)
+    read.refuse('EGRESS_SOURCE_ADDRESSES', 'must be at most one IPv4 and one IPv6 address', null);
+  const ofProxy = proxyUrl !== null && URL.canParse(proxyUrl) ? isIP(new URL(proxyUrl).hostname.replace(/[[\]]/g, '')) : 0;
+  if (ofProxy !== 0 && sources.length > 0 && !families.includes(ofProxy))
+    read.refuse('EGRESS_SOURCE_ADDRESSES', `must have an IPv${ofProxy} address for that of EGRESS_PROXY_URL`, null);
+  return {
+    egressProxyUrl: proxyUrl,
+    egressNoProxy: noProxy,
+    /** Whether the proxy resolves the hosts of clients' URLs and checks their addresses. */
+    egressProxyResolves: resolves,
+    /** At most one for each family. */
+    egressSourceAddresses: sources,
+    ...readClientCertificates(read),
+  };
+}
+
+function readClientCertificates(read: EnvReader) {
+  const webhook = read.clientCertificate('WEBHOOK_CLIENT_CERT', 'WEBHOOK_CLIENT_KEY');
+  const openai = read.clientCertificate('OPENAI_CLIENT_CERT', 'OPENAI_CLIENT_KEY');
+  // Any client may have webhooks sent to the transcription server, too.
+  if (webhook.cert !== null && webhook.cert === openai.cert)
+    read.refuse('WEBHOOK_CLIENT_CERT', 'must differ from OPENAI_CLIENT_CERT', null);
+  if (openai.cert !== null && read.text('OPENAI_BASE_URL')?.startsWith('http:'))
+    read.refuse('OPENAI_CLIENT_CERT', 'needs an OPENAI_BASE_URL that starts with https://', null);
+  return {
+    /** Shown to receivers of webhooks that ask for one; null: none. */
+    webhookClientCert: webhook.cert,
+    webhookClientKey: webhook.key,
+    /** Shown to the transcription server. */
+    openaiClientCert: openai.cert,
+    openaiClientKey: openai.key,
   };
 }
 

@@ -39,17 +39,18 @@ describe('the check of certificates', () => {
       import { OpenAiClient } from ${imported('modules/transcriptions/engines/openai/openai.client.js')};
       import { S3ObjectStore } from ${imported('platform/storage/s3.object-store.js')};
       import { AllowedNetworks } from ${imported('platform/http/outgoing/address-rules.js')};
-      const url = ${JSON.stringify(url)};
+      import { Egress } from ${imported('platform/http/outgoing/egress.js')};
+      const [url, egress] = [${JSON.stringify(url)}, new Egress()];
       const signal = AbortSignal.timeout(5000);
       const outcome = (promise) => promise.then(() => 'connected', (error) => {
         for (let cause = error; cause; cause = cause.cause) if (cause.code) return cause.code;
         return error.message;
       });
       const webhooks = new Client(url, {
-        connect: checkedConnector({ allowed: new AllowedNetworks(['127.0.0.0/8']), resolve: async () => [], nameErrorMs: 1, signal }),
+        connect: checkedConnector({ allowed: new AllowedNetworks(['127.0.0.0/8']), resolve: async () => [], nameErrorMs: 1, signal, egress }),
       });
       const s3 = { s3Endpoint: url, s3Region: 'us-east-1', s3Bucket: 'b', s3AccessKeyId: 'k', s3SecretAccessKey: 's' };
-      const engine = new OpenAiClient(url, null, 1);
+      const engine = new OpenAiClient(url, null, 1, { egress });
       const results = {
         anything: await outcome(new Client(url).request({ path: '/', method: 'GET' })),
         webhook: await outcome(webhooks.request({ path: '/', method: 'GET' })),

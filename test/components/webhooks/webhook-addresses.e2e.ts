@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { checkedConnector } from '../../../src/platform/http/outgoing/checked-connector.js';
+import { Egress } from '../../../src/platform/http/outgoing/egress.js';
 import { AllowedNetworks, checkOutgoingUrl, mayConnect } from '../../../src/platform/http/outgoing/address-rules.js';
 import { WebhookSenderService } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import type { Env } from '../../../src/platform/config/env.js';
@@ -90,7 +91,7 @@ describe('webhook addresses', () => {
     const literals = refusedCases.filter(([group, , url]) => isIP(hostOf(url)) !== 0 && !group.startsWith('ports'));
     it.each(literals)('%s: %s, and again when the connection is made', async (_group, _because, template) => {
       const { signal } = new AbortController();
-      const connect = checkedConnector({ allowed: nobody, resolve: async () => [], nameErrorMs: 1, signal });
+      const connect = checkedConnector({ allowed: nobody, resolve: async () => [], nameErrorMs: 1, signal, egress: new Egress() });
       const { hostname, port, protocol } = new URL(fill(template));
       const connection = promisify(connect)({ hostname: bare(hostname), port, protocol });
 

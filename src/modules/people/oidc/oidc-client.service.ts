@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type * as openid from 'openid-client';
+import { Agent, fetch as undiciFetch, type RequestInit } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { NotFoundError } from '../../../platform/errors/errors.js';
+import { Egress } from '../../../platform/http/outgoing/egress.js';
 import { type OidcProvider, readProviders } from './providers.js';
 
 const TIMEOUT_SECONDS = 5;
@@ -33,10 +35,12 @@ export class OidcRefusedError extends Error {
 export class OidcClientService {
   readonly providers: readonly OidcProvider[];
   /** By the names of providers. One that could not be read is read again. */
+  private readonly egress: Egress;
   private readonly configurations = new Map<string, Promise<openid.Configuration>>();
 
   constructor(env: Env) {
     this.providers = readProviders(env);
+    this.egress = Egress.of(env);
   }
 
   /** @throws NotFoundError */
@@ -124,7 +128,7 @@ export class OidcClientService {
   private configurationOf(provider: OidcProvider): Promise<openid.Configuration> {
     const known = this.configurations.get(provider.name);
     if (known) return known;
-    const reading = discover(provider);
+    const reading = discover(provider, this.egress);
     this.configurations.set(provider.name, reading);
     reading.catch(() => this.configurations.delete(provider.name));
     return reading;
@@ -134,12 +138,13 @@ export class OidcClientService {
 /** Loaded only where there is a provider. */
 const library = (): Promise<typeof openid> => import('openid-client');
 
-async function discover(provider: OidcProvider): Promise<openid.Configuration> {
+async function discover(provider: OidcProvider, egress: Egress): Promise<openid.Configuration> {
   const client = await library();
   const issuer = new URL(provider.issuer);
   const { clientId, clientSecret } = provider;
   return await client.discovery(issuer, clientId, clientSecret ?? undefined, clientSecret ? undefined : client.None(), {
     timeout: TIMEOUT_SECONDS,
+    ...(!egress.isPlain && { [client.customFetch]: fetchThrough(egress) }),
     execute: [
       // Of the ID token's signature, too, though it comes from the provider itself.
       client.enableNonRepudiationChecks,
@@ -147,6 +152,13 @@ async function discover(provider: OidcProvider): Promise<openid.Configuration> {
       ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   });
+}
+
+/** Node's own `fetch` takes no connector of this version of undici. */
+function fetchThrough(egress: Egress): openid.CustomFetch {
+  const dispatcher = new Agent({ connect: egress.connector({ timeoutMs: TIMEOUT_SECONDS * 1000 }) });
+  return async (url, options) =>
+    (await undiciFetch(url, { ...(options as RequestInit), dispatcher })) as unknown as Response;
 }
 
 async function subjectOf(

@@ -4,9 +4,10 @@ import { pause } from '../../../platform/concurrency/retry.js';
 import { parseRetryAfter } from '../../../platform/http/header-values.js';
 import { type AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 import { checkedConnector, resolveHost } from '../../../platform/http/outgoing/checked-connector.js';
-import { MAX_HEADER_BYTES, OutgoingRequestError } from '../../../platform/http/outgoing/outgoing-error.js';
+import type { Egress } from '../../../platform/http/outgoing/egress.js';
+import { MAX_HEADER_BYTES, OutgoingRequestError, ProxyFailedError } from '../../../platform/http/outgoing/outgoing-error.js';
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';
-import { LINK_ERRORS, LinkError, toLinkError } from './link-error.js';
+import { LINK_ERRORS, LinkError, type LinkOutcome, toLinkError } from './link-error.js';
 import { nameInDisposition } from './link-name.js';
 
 export interface DownloadOptions {
@@ -42,6 +43,8 @@ const USER_AGENT = 'VoiceNoteTranscription-Links/1';
 const MAX_REDIRECTS = 5;
 /** Of one attempt. */
 const MAX_RESUMES = 5;
+/** How a connection breaks off. */
+const BROKEN: ReadonlySet<LinkOutcome> = new Set<LinkOutcome>(['reset', 'timeout', 'connect']);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Another part than the one that was asked for; request timeout, another file by now than the one to resume, too early, too many requests. */
 const TEMPORARY = new Set([206, 408, 412, 416, 425, 429]);
@@ -60,7 +63,7 @@ export class LinkDownload {
 
   constructor(
     private readonly spool: Spool,
-    private readonly allowed: AllowedNetworks,
+    private readonly way: { allowed: AllowedNetworks; egress: Egress },
     private readonly options: DownloadOptions,
     /** Ends the attempt; its reason is thrown. */
     private readonly signal: AbortSignal,
@@ -75,7 +78,8 @@ export class LinkDownload {
           return await this.receive(await this.request(url));
         } catch (error) {
           this.signal.throwIfAborted();
-          if (!(error instanceof LinkError) || !this.isResumable(error, before) || resumes === MAX_RESUMES) throw error;
+          if (!(error instanceof LinkError)) throw error;
+          if (!this.isResumable(error, before) || resumes === MAX_RESUMES) throw await this.judged(url, error);
           await pause(this.options.resumeMs, this.signal);
         }
       }
@@ -87,10 +91,14 @@ export class LinkDownload {
     }
   }
 
+  /** A failure of the connection may be one of our proxy, which is no attempt at the link. */
+  private async judged(url: string, error: LinkError): Promise<unknown> {
+    return BROKEN.has(error.outcome) ? await this.way.egress.judge(url, error) : error;
+  }
+
   /** Whether the connection broke off while it made progress. */
   private isResumable({ outcome }: LinkError, before: number): boolean {
-    const brokeOff = outcome === 'reset' || outcome === 'timeout' || outcome === 'connect';
-    return brokeOff && this.validator !== null && (this.file?.sizeBytes ?? 0) > before;
+    return BROKEN.has(outcome) && this.validator !== null && (this.file?.sizeBytes ?? 0) > before;
   }
 
   /** The answer behind all redirects, each of which is checked. */
@@ -107,7 +115,7 @@ export class LinkDownload {
   }
 
   private async send(url: string): Promise<{ answer: Answer; timer: PhaseTimer }> {
-    const refusal = checkOutgoingUrl(url, this.allowed, { httpsOnly: true });
+    const refusal = checkOutgoingUrl(url, this.way.allowed, { httpsOnly: true });
     if (refusal !== null) throw toLinkError(new OutgoingRequestError('refused_address', refusal));
     const { origin, pathname, search } = new URL(url);
     const timer = new PhaseTimer(this.signal);
@@ -121,13 +129,14 @@ export class LinkDownload {
       return { answer, timer };
     } catch (error) {
       timer.stop();
-      throw toLinkError(timer.signal.aborted ? timer.signal.reason : error);
+      const cause: unknown = timer.signal.aborted ? timer.signal.reason : error;
+      throw cause instanceof ProxyFailedError ? cause : toLinkError(cause);
     }
   }
 
   private connect(origin: string, timer: PhaseTimer): Client {
     const { resolve, nameErrorMs, connectMs, headersMs } = this.options;
-    const connect = checkedConnector({ allowed: this.allowed, resolve, nameErrorMs, signal: timer.signal });
+    const connect = checkedConnector({ ...this.way, resolve, nameErrorMs, signal: timer.signal });
     timer.next(connectMs);
     return new Client(origin, {
       connect: (options, callback) =>

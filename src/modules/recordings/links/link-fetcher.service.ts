@@ -3,6 +3,7 @@ import { Counter, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
 import { AllowedNetworks } from '../../../platform/http/outgoing/address-rules.js';
+import { Egress } from '../../../platform/http/outgoing/egress.js';
 import { OutgoingRequestError } from '../../../platform/http/outgoing/outgoing-error.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { FetchedAudioService } from './fetched-audio.service.js';
@@ -32,6 +33,7 @@ export class LinkFetcherService implements OnModuleDestroy {
   private readonly logger = new Logger(LinkFetcherService.name);
   private readonly options: FetcherOptions;
   private readonly allowed: AllowedNetworks;
+  private readonly egress: Egress;
   private readonly stopping = new AbortController();
   private readonly loops = new Set<Promise<void>>();
   /** The account of each fetch under way. */
@@ -48,6 +50,7 @@ export class LinkFetcherService implements OnModuleDestroy {
   ) {
     this.options = { ...DEFAULTS, ...options };
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+    this.egress = Egress.of(env);
     this.outcomes = new Counter({
       name: 'link_fetches_total',
       help: 'Attempts to fetch the link of a recording that have ended, by their outcome (D72).',
@@ -110,7 +113,7 @@ export class LinkFetcherService implements OnModuleDestroy {
 
   private async fetchAndStore(lease: LinkLease, signal: AbortSignal): Promise<void> {
     await this.audio.discardEarlier(lease);
-    const download = new LinkDownload(this.spool, this.allowed, this.options, signal);
+    const download = new LinkDownload(this.spool, { allowed: this.allowed, egress: this.egress }, this.options, signal);
     const { file, filename } = await download.run(this.links.urlOf(lease));
     try {
       await this.audio.store(lease, file, filename);

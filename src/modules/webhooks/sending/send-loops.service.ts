@@ -128,6 +128,12 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     const startedAt = performance.now();
     const outcome = await this.sender.send(delivery, this.stopping.signal);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
+    if (outcome.isOurs) {
+      // Until the next look for due deliveries: others of the webhook would fail as well.
+      this.loops.get(delivery.webhookId)?.loop.close();
+      await this.save(delivery, () => this.deliveries.release(delivery));
+      return !delivery.webhookIsFailing;
+    }
     if (!wasCancelled) this.attempts.inc({ outcome: nameOf(outcome) });
     await this.save(delivery, async () => {
       if (wasCancelled) await this.deliveries.release(delivery);

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Client } from 'undici';
 import { AllowedNetworks } from '../../../platform/http/outgoing/address-rules.js';
+import { Egress } from '../../../platform/http/outgoing/egress.js';
 import { DeliveryAttempt, IdleConnections, WebhookConnection } from './webhook-connection.js';
 
 jest.mock('undici', () => ({ ...jest.requireActual<object>('undici'), Client: jest.fn() }));
@@ -102,6 +103,7 @@ describe('WebhookConnection', () => {
       allowed: new AllowedNetworks([]),
       resolve: async () => [],
       nameErrorMs: 1,
+      egress: new Egress(),
     });
   });
   afterEach(() => jest.useRealTimers());

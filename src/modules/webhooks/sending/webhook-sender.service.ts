@@ -3,8 +3,9 @@ import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { DeliveryAttempt, IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
 import { type DeliveryErrorKind, readResponse } from './delivery-outcome.js';
-import { describeError, isClosure, OutgoingRequestError } from '../../../platform/http/outgoing/outgoing-error.js';
+import { describeError, isClosure, OutgoingRequestError, ProxyFailedError } from '../../../platform/http/outgoing/outgoing-error.js';
 import { resolveHost } from '../../../platform/http/outgoing/checked-connector.js';
+import { type ClientCertificate, clientCertificate, Egress } from '../../../platform/http/outgoing/egress.js';
 import { AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 
 export interface OutgoingDelivery {
@@ -27,6 +28,8 @@ export interface DeliveryOutcome {
   retryAfter: string | null;
   /** From the start of the attempt to the response headers or the error. */
   durationMs: number;
+  /** The way out failed, not the receiver: no attempt. */
+  isOurs?: true;
 }
 
 type Answer = Omit<DeliveryOutcome, 'durationMs'>;
@@ -56,13 +59,15 @@ const DEFAULTS: SenderOptions = {
 
 /**
  * Sends one delivery to an untrusted URL. The URL is checked before every attempt, and each resolved address before
- * the connection is opened. Redirects are not followed, and proxies of the environment are ignored.
+ * the connection is opened. Redirects are not followed. Of the proxies of the environment only EGRESS_PROXY_URL is used.
  */
 @Injectable()
 export class WebhookSenderService implements OnApplicationShutdown {
   private readonly logger = new Logger(WebhookSenderService.name);
   private readonly options: SenderOptions;
   private readonly allowed: AllowedNetworks;
+  private readonly egress: Egress;
+  private readonly certificate: ClientCertificate | null;
   private readonly inProgress = new Set<DeliveryAttempt>();
   private readonly idle: IdleConnections;
 
@@ -73,6 +78,8 @@ export class WebhookSenderService implements OnApplicationShutdown {
     this.options = { ...DEFAULTS, ...options };
     this.idle = new IdleConnections(this.options.idleMs);
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
+    this.egress = Egress.of(env);
+    this.certificate = clientCertificate(env.webhookClientCert, env.webhookClientKey);
   }
 
   /** Never throws: failures are reported in the outcome's `error`. */
@@ -89,7 +96,8 @@ export class WebhookSenderService implements OnApplicationShutdown {
       return { ...answer, durationMs: attempt.durationMs };
     } catch (error) {
       attempt.settle();
-      const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      const cause: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+      const reason = delivery.signal?.aborted ? cause : await this.egress.judge(delivery.url, cause);
       this.logCause(delivery.url, reason);
       return { ...failure(reason), durationMs: attempt.durationMs };
     } finally {
@@ -114,7 +122,8 @@ export class WebhookSenderService implements OnApplicationShutdown {
       if (!isClosure(error) || attempt.signal.aborted) throw error;
     }
     const { resolve, nameErrorMs, idleMs } = this.options;
-    const rules = { allowed: this.allowed, resolve, nameErrorMs };
+    const { allowed, egress, certificate } = this;
+    const rules = { allowed, resolve, nameErrorMs, egress, certificate };
     return await this.post(delivery, attempt, new WebhookConnection(origin, rules, idleMs));
   }
 
@@ -157,5 +166,6 @@ function answered({ statusCode, headers }: Dispatcher.ResponseData, response: st
 
 function failure(cause: unknown): Answer {
   const { kind, message } = describeError(cause);
-  return { status: null, errorKind: kind, error: message, response: null, retryAfter: null };
+  const isOurs = cause instanceof ProxyFailedError;
+  return { status: null, errorKind: kind, error: message, response: null, retryAfter: null, ...(isOurs && { isOurs }) };
 }

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { AllowedNetworks } from './address-rules.js';
+import { Egress } from './egress.js';
 import { checkedConnector, triedAddresses } from './checked-connector.js';
 
 jest.mock('undici', () => ({ ...jest.requireActual<object>('undici'), buildConnector: jest.fn() }));
@@ -35,7 +36,7 @@ describe('checkedConnector', () => {
   });
 
   function connector(cidrs: string[] = []) {
-    return checkedConnector({ allowed: new AllowedNetworks(cidrs), resolve, nameErrorMs: NAME_ERROR_MS, signal });
+    return checkedConnector({ allowed: new AllowedNetworks(cidrs), resolve, nameErrorMs: NAME_ERROR_MS, signal, egress: new Egress() });
   }
 
   /** What Node is given for a name. */

@@ -1,9 +1,9 @@
-import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-rules.js';
+import type { ClientCertificate, Egress } from './egress.js';
 import { OutgoingRequestError } from './outgoing-error.js';
 
 export interface CheckedConnectorOptions {
@@ -13,7 +13,12 @@ export interface CheckedConnectorOptions {
   nameErrorMs: number;
   /** Cancels at any time, also during the DNS query or the TLS handshake. */
   signal: AbortSignal;
+  egress: Egress;
+  /** Shown to a host that asks for one. */
+  certificate?: ClientCertificate | null;
 }
+
+type AddressRules = Pick<CheckedConnectorOptions, 'allowed' | 'resolve' | 'nameErrorMs'>;
 
 const FORBIDDEN = 'the host leads to a private or special address';
 /** The same for a name that is unknown and for one of the operator's network, so that nobody learns its names (D39). */
@@ -27,22 +32,47 @@ const NEXT_ADDRESS_AFTER_MS = 1000;
  * Connects only to checked addresses. Node connects to those that the checked lookup returns, so DNS rebinding has no
  * effect. TLS still verifies the host name.
  */
-export function checkedConnector({ signal, ...rules }: CheckedConnectorOptions): buildConnector.connector {
-  const connect = buildConnector({
-    lookup: checkedLookup(rules),
+export function checkedConnector(options: CheckedConnectorOptions): buildConnector.connector {
+  const { signal, egress, certificate, ...rules } = options;
+  const tls = {
     signal,
-    autoSelectFamily: true,
-    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     // The signal is exact; undici's timers have steps of half a second.
     timeout: 0,
     maxCachedSessions: 0,
     // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     rejectUnauthorized: true,
-  });
-  return (options, callback) => {
+    ...certificate,
+  };
+  const connect = egress.isPlain ? buildConnector({ ...tls, ...lookupOptions(rules) }) : egressConnector(options, tls);
+  return (target, callback) => {
     // Node does not call `lookup` for an IP address.
-    if (isIP(options.hostname) === 0 || mayConnect(options.hostname, rules.allowed)) connect(options, callback);
+    if (isIP(target.hostname) === 0 || mayConnect(target.hostname, rules.allowed)) connect(target, callback);
     else process.nextTick(callback, new OutgoingRequestError('refused_address', FORBIDDEN), null);
+  };
+}
+
+const lookupOptions = (rules: AddressRules) => ({
+  lookup: checkedLookup(rules),
+  autoSelectFamily: true,
+  autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+});
+
+/** Resolves and checks here, and gives the proxy an address, unless it is to resolve the name itself (0048). */
+function egressConnector(
+  { egress, signal, ...rules }: CheckedConnectorOptions,
+  tls: buildConnector.BuildOptions,
+): buildConnector.connector {
+  const secure = buildConnector(tls);
+  const addressesOf = async (name: string): Promise<string[] | null> => {
+    if (isIP(name) !== 0) return [name];
+    const isLeftToProxy = egress.proxyResolves && egress.usesProxy(name) && loopbackAddresses(name, rules.allowed) === null;
+    return isLeftToProxy ? null : await checkedAddresses(name, rules);
+  };
+  return (target, callback) => {
+    addressesOf(target.hostname).then(
+      (addresses) => egress.upgraded(target, addresses, signal, secure, callback),
+      (error: Error) => process.nextTick(callback, error, null),
+    );
   };
 }
 
@@ -55,8 +85,18 @@ export function triedAddresses(ips: readonly string[]): string[] {
 }
 
 /** Returns a list, as Node expects with `autoSelectFamily`. */
-function checkedLookup({ allowed, resolve, nameErrorMs }: Omit<CheckedConnectorOptions, 'signal'>): LookupFunction {
-  const addressesOf = async (name: string): Promise<LookupAddress[]> => {
+function checkedLookup(rules: AddressRules): LookupFunction {
+  return (name, _options, callback) => {
+    checkedAddresses(name, rules).then(
+      (ips) => process.nextTick(callback, null, ips.map((address) => ({ address, family: isIP(address) }))),
+      (error: Error) => process.nextTick(callback, error, []),
+    );
+  };
+}
+
+async function checkedAddresses(name: string, { allowed, resolve, nameErrorMs }: AddressRules): Promise<string[]> {
+  const startedAt = performance.now();
+  try {
     const ips = loopbackAddresses(name, allowed) ?? (await resolve(name));
     // Node 20 crashes on an empty list.
     if (ips.length === 0) throw new OutgoingRequestError('dns', UNUSABLE, { cause: 'name not resolved' });
@@ -64,19 +104,13 @@ function checkedLookup({ allowed, resolve, nameErrorMs }: Omit<CheckedConnectorO
     if (!ips.every((ip) => mayConnect(ip, allowed))) {
       throw new OutgoingRequestError('dns', UNUSABLE, { cause: 'private or special address' });
     }
-    return triedAddresses(ips).map((address) => ({ address, family: isIP(address) }));
-  };
-  return (name, _options, callback) => {
-    const startedAt = performance.now();
-    addressesOf(name).then(
-      (addresses) => process.nextTick(callback, null, addresses),
-      (error: Error) => {
-        // A name of the operator's network is found sooner than an unknown one.
-        const restMs = nameErrorMs - ((performance.now() - startedAt) % nameErrorMs);
-        setTimeout(callback, restMs, error, []);
-      },
-    );
-  };
+    return triedAddresses(ips);
+  } catch (error) {
+    // A name of the operator's network is found sooner than an unknown one.
+    const restMs = nameErrorMs - ((performance.now() - startedAt) % nameErrorMs);
+    await new Promise((done) => setTimeout(done, restMs));
+    throw error;
+  }
 }
 
 /** The second try waits longer. With one name server both take 4 s at most, which leaves time to connect. */

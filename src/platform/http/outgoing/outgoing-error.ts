@@ -17,6 +17,28 @@ export class OutgoingRequestError extends Error {
   }
 }
 
+/** What was wrong with the proxy of EGRESS_PROXY_URL. `silent`: it takes connections and answers nothing. */
+export type ProxyFailure = 'unreachable' | 'credentials' | 'silent';
+
+const PROXY_FAILURES: Record<ProxyFailure, string> = {
+  unreachable: 'cannot be reached',
+  credentials: 'refused its credentials (407)',
+  silent: 'does not answer',
+};
+
+/** The proxy failed, not the host behind it: no attempt at the host. For the operator. */
+export class ProxyFailedError extends Error {
+  override readonly name = 'ProxyFailedError';
+  readonly code = 'EGRESS_PROXY_FAILED';
+
+  constructor(
+    readonly failure: ProxyFailure,
+    options?: ErrorOptions,
+  ) {
+    super(`the proxy of EGRESS_PROXY_URL ${PROXY_FAILURES[failure]}`, options);
+  }
+}
+
 interface Description {
   kind: OutgoingErrorKind;
   message: string;
@@ -27,6 +49,7 @@ export const MAX_HEADER_BYTES = 16_384;
 
 const CLOSED: Description = { kind: 'reset', message: 'the connection was closed before an answer' };
 const KNOWN: Record<string, Description> = {
+  EGRESS_PROXY_FAILED: { kind: 'connect', message: 'this service could not reach the internet; try again later' },
   ECONNREFUSED: { kind: 'connect', message: 'the connection was refused' },
   ECONNRESET: CLOSED,
   EPIPE: CLOSED,

@@ -1,6 +1,7 @@
 import { Blob } from 'node:buffer';
 import { Agent, FormData } from 'undici';
 import { parseRetryAfter } from '../../../../platform/http/header-values.js';
+import type { ClientCertificate, Egress } from '../../../../platform/http/outgoing/egress.js';
 import { BYTES_PER_SAMPLE, BYTES_PER_SECOND, SAMPLES_PER_SECOND } from '../../audio/pcm.js';
 
 /** A response of any status. */
@@ -51,12 +52,12 @@ export class OpenAiClient {
     baseUrl: string,
     private readonly apiKey: string | null,
     connections: number,
+    { egress, certificate = null }: { egress: Egress; certificate?: ClientCertificate | null },
   ) {
     const { origin, pathname } = new URL(baseUrl);
     this.base = { origin, path: pathname.replace(/(?<!\/)\/+$/, '') };
     this.address = `${origin}${this.base.path}`;
-    // Explicitly, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
-    const connect = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true };
+    const connect = egress.connector({ timeoutMs: CONNECT_TIMEOUT_MS, certificate });
     // undici's own limits of 300 s are too short for long audio on a slow server.
     this.agent = new Agent({ connections, connect, headersTimeout: 0, bodyTimeout: 0 });
   }

@@ -2,6 +2,7 @@ import type { Env } from '../../../../platform/config/env.js';
 import { languageCode, whisperCode } from '../../../../platform/languages.js';
 import { BYTES_PER_SECOND } from '../../audio/pcm.js';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
+import { clientCertificate, Egress } from '../../../../platform/http/outgoing/egress.js';
 import { pause } from '../../../../platform/concurrency/retry.js';
 import {
   type AudioChunk,
@@ -33,7 +34,8 @@ import {
 import { NO_TRANSLATION } from '../engine-choice.js';
 import { readTranscript } from './openai.response.js';
 
-type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'>;
+type OpenAiSettings = Pick<Env, 'openaiBaseUrl' | 'openaiApiKey' | 'openaiModel' | 'transcriptionConcurrency'> &
+  Partial<Env>;
 
 /** All in milliseconds. A request may take `limit`, plus `limitPerSecond` for each second of its audio. */
 export interface OpenAiTimes {
@@ -128,7 +130,10 @@ export class OpenAiEngine implements TranscriptionEngine {
     this.hosted = settings.openaiBaseUrl === null;
     this.concurrency = settings.transcriptionConcurrency ?? DEFAULT_CONCURRENCY;
     // One connection more, so that the health check never waits behind audio.
-    this.client = new OpenAiClient(settings.openaiBaseUrl ?? HOSTED_URL, this.apiKey, this.concurrency + 1);
+    this.client = new OpenAiClient(settings.openaiBaseUrl ?? HOSTED_URL, this.apiKey, this.concurrency + 1, {
+      egress: Egress.of(settings),
+      certificate: clientCertificate(settings.openaiClientCert, settings.openaiClientKey),
+    });
     this.lastProblem = sharedRun(() => this.findProblem(), times.problemKept);
   }
 

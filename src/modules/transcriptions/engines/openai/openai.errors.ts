@@ -10,6 +10,7 @@ const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'host name lookup failed temporarily',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
+  EGRESS_PROXY_FAILED: 'the proxy of EGRESS_PROXY_URL failed',
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
   UND_ERR_HEADERS_TIMEOUT: 'no response in time',
   UND_ERR_BODY_TIMEOUT: 'response not complete in time',
