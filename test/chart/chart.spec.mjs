@@ -197,6 +197,37 @@ describe('docker/chart', () => {
     expect(job.spec.template.spec.volumes[0].secret).toMatchObject({ secretName: 'notes-owner' });
   });
 
+  chartTest('with a proxy it is the way out of all that call others, and public addresses are closed', async () => {
+    const values = {
+      secrets: {
+        values: {
+          EGRESS_PROXY_URL: 'http://user:secret@proxy:3128',
+          OPENAI_API_KEY: 'sk',
+          OPENAI_CLIENT_CERT: 'c',
+          OPENAI_CLIENT_KEY: 'k',
+          WEBHOOK_CLIENT_CERT: 'c',
+          WEBHOOK_CLIENT_KEY: 'k',
+        },
+      },
+      config: { TRANSCRIPTION_ENGINE: 'openai', SHERPA_MODEL: '' },
+      networkPolicy: { to: { proxy: [{ ipBlock: { cidr: '10.9.9.9/32' } }], proxyPorts: [3128] } },
+    };
+    const objects = await render('small', { values });
+    for (const role of ROLES) {
+      const { egress } = named(objects, 'NetworkPolicy', `notes-${role}`).spec;
+      const proxies = egress.filter(({ to }) => to.some(({ ipBlock }) => ipBlock?.cidr === '10.9.9.9/32'));
+      expect(proxies).toEqual([
+        { to: [{ ipBlock: { cidr: '10.9.9.9/32' } }], ports: [{ protocol: 'TCP', port: 3128 }] },
+      ]);
+      expect(JSON.stringify(egress)).not.toContain('0.0.0.0/0');
+      const secret = named(objects, 'Secret', `notes-${role}`).stringData;
+      expect(secret.EGRESS_PROXY_URL).toBe('http://user:secret@proxy:3128');
+      expect(Object.keys(secret).filter((name) => name.endsWith('_CLIENT_KEY'))).toEqual([
+        role === 'transcriber' ? 'OPENAI_CLIENT_KEY' : 'WEBHOOK_CLIENT_KEY',
+      ]);
+    }
+  });
+
   chartTest('the OpenAI key is for transcribers; the others know that there is one', async () => {
     const values = {
       secrets: { values: { OPENAI_API_KEY: 'sk' } },
@@ -241,7 +272,7 @@ describe('docker/chart', () => {
     const secrets = [...read('src/platform/config/env-reader.ts').matchAll(/^ {2}'([A-Z0-9_]+)',$/gm)].map(
       ([, name]) => name,
     );
-    expect(secrets).toHaveLength(12);
+    expect(secrets).toHaveLength(17);
     const itself = new Set(['HOST', 'MODELS_FOLDER', 'MODELS_URL', 'NODE_ENV', 'PORT', 'ROLES', 'STORAGE_DIR']);
     const names = [...namesOfVariables()].filter((name) => !secrets.includes(name) && !itself.has(name));
     expect(new Set(schema.definitions.config.propertyNames.enum)).toEqual(new Set(names));
@@ -529,6 +560,14 @@ const IMPOSSIBLE = [
   ],
   ['small', { ingress: { host: '' } }, /An Ingress needs a host: set ingress\.host/],
   ['small', { secrets: { values: { SMTP_URL: 'smtps://mail' } } }, /set config\.SMTP_FROM and config\.PUBLIC_URL/],
+  ['small', { config: { EGRESS_NO_PROXY: '.internal' } }, /EGRESS_NO_PROXY needs a proxy: set EGRESS_PROXY_URL/],
+  ['small', { config: { EGRESS_PROXY_RESOLVES: true } }, /EGRESS_PROXY_RESOLVES needs a proxy: set EGRESS_PROXY_URL/],
+  ['small', { secrets: { values: { WEBHOOK_CLIENT_CERT: 'pem' } } }, /WEBHOOK_CLIENT_KEY belong together: set both/],
+  [
+    'small',
+    { secrets: { values: { EGRESS_PROXY_URL: 'http://proxy:3128' } } },
+    /shut out EGRESS_PROXY_URL: set networkPolicy\.to\.proxy/,
+  ],
   ['small', { networkPolicy: { to: { postgres: [] } } }, /shut out Postgres: set networkPolicy\.to\.postgres/],
   ['small', { networkPolicy: { to: { redis: [] } } }, /shut out Redis: set networkPolicy\.to\.redis/],
   ['small', { networkPolicy: { to: { s3: [] } } }, /shut out S3_ENDPOINT: set networkPolicy\.to\.s3/],

@@ -4,12 +4,12 @@
 {{- $keys := list "DATABASE_URL" -}}
 {{- if ne .part "owner" -}}
 {{- $keys = append $keys "REDIS_URL" -}}
-{{- $optional := list "REDIS_SENTINEL_PASSWORD" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" "METRICS_TOKEN" -}}
+{{- $optional := list "REDIS_SENTINEL_PASSWORD" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" "METRICS_TOKEN" "EGRESS_PROXY_URL" -}}
 {{- if eq .part "transcriber" -}}
-{{- $optional = append $optional "OPENAI_API_KEY" -}}
+{{- $optional = concat $optional (list "OPENAI_API_KEY" "OPENAI_CLIENT_CERT" "OPENAI_CLIENT_KEY") -}}
 {{- else -}}
 {{- $keys = append $keys "SECRET_KEY" -}}
-{{- $optional = append $optional "SECRET_KEY_PREVIOUS" -}}
+{{- $optional = concat $optional (list "SECRET_KEY_PREVIOUS" "WEBHOOK_CLIENT_CERT" "WEBHOOK_CLIENT_KEY") -}}
 {{- end -}}
 {{- if eq .part "api" -}}
 {{- $optional = concat $optional (list "OIDC_PROVIDERS" "SMTP_URL") -}}

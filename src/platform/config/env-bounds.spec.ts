@@ -141,6 +141,13 @@ describe('lists of the environment', () => {
       'CIDRs such as 10.0.0.0/8',
     ],
     [
+      'EGRESS_SOURCE_ADDRESSES',
+      '192.0.2.7, 2001:db8::7',
+      ['192.0.2.7', '2001:db8::7'],
+      ['192.0.2.0/24', 'host'],
+      'addresses such as 192.0.2.7',
+    ],
+    [
       'CLIENT_ENGINES',
       'openai, pocketsphinx',
       ['openai', 'pocketsphinx'],
@@ -251,4 +258,41 @@ it('every broken variable is named, each on its line', () => {
   expect(() => read({ PORT: 'x', LEASE_SECONDS: '0' })).toThrow(
     /^Invalid environment variables:\n {2}PORT must [^\n]+\n {2}LEASE_SECONDS must [^\n]+$/,
   );
+});
+
+describe('the way out', () => {
+  const PROXY = { EGRESS_PROXY_URL: 'http://user:p%40ss@proxy:3128' };
+
+  it('goes through a proxy, but for some hosts', () => {
+    const variables = { ...PROXY, EGRESS_NO_PROXY: '.internal, engine,10.0.0.0/8,::1', EGRESS_PROXY_RESOLVES: 'true' };
+    expect(read(variables)).toMatchObject({
+      egressProxyUrl: PROXY.EGRESS_PROXY_URL,
+      egressNoProxy: ['.internal', 'engine', '10.0.0.0/8', '::1'],
+      egressProxyResolves: true,
+    });
+  });
+
+  it.each<[NodeJS.ProcessEnv, string]>([
+    [{ EGRESS_PROXY_URL: 'socks5://proxy' }, 'EGRESS_PROXY_URL must be a URL that starts with http://'],
+    [{ EGRESS_PROXY_URL: 'http://proxy/path' }, 'EGRESS_PROXY_URL must be http:// or https:// with a host and no path'],
+    [{ EGRESS_PROXY_URL: 'http://proxy/?a=b' }, 'EGRESS_PROXY_URL must be http:// or https:// with a host and no path'],
+    [{ EGRESS_NO_PROXY: '.internal' }, 'EGRESS_NO_PROXY needs EGRESS_PROXY_URL'],
+    [{ EGRESS_PROXY_RESOLVES: 'true' }, 'EGRESS_PROXY_RESOLVES needs EGRESS_PROXY_URL'],
+    [{ ...PROXY, EGRESS_PROXY_RESOLVES: 'yes' }, 'EGRESS_PROXY_RESOLVES must be one of true, false'],
+    [
+      { ...PROXY, EGRESS_NO_PROXY: 'http://engine' },
+      'EGRESS_NO_PROXY must be hosts, domains such as .internal, or CIDRs',
+    ],
+    [{ ...PROXY, EGRESS_NO_PROXY: '*' }, 'EGRESS_NO_PROXY must be hosts, domains such as .internal, or CIDRs'],
+    [
+      { EGRESS_SOURCE_ADDRESSES: '192.0.2.7,192.0.2.8' },
+      'EGRESS_SOURCE_ADDRESSES must be at most one IPv4 and one IPv6 address',
+    ],
+    [
+      { EGRESS_PROXY_URL: 'http://[2001:db8::1]:3128', EGRESS_SOURCE_ADDRESSES: '192.0.2.7' },
+      'EGRESS_SOURCE_ADDRESSES must have an IPv6 address for that of EGRESS_PROXY_URL',
+    ],
+  ])('%j: %s', (variables, problem) => {
+    expect(() => read(variables)).toThrow(problem);
+  });
 });

@@ -174,7 +174,8 @@ function readEgress(read: EnvReader) {
   const families = sources.map((ip) => isIP(ip));
   if (new Set(families).size < families.length)
     read.refuse('EGRESS_SOURCE_ADDRESSES', 'must be at most one IPv4 and one IPv6 address', null);
-  const ofProxy = proxyUrl !== null && URL.canParse(proxyUrl) ? isIP(new URL(proxyUrl).hostname.replace(/[[\]]/g, '')) : 0;
+  const ofProxy =
+    proxyUrl !== null && URL.canParse(proxyUrl) ? isIP(new URL(proxyUrl).hostname.replace(/[[\]]/g, '')) : 0;
   if (ofProxy !== 0 && sources.length > 0 && !families.includes(ofProxy))
     read.refuse('EGRESS_SOURCE_ADDRESSES', `must have an IPv${ofProxy} address for that of EGRESS_PROXY_URL`, null);
   return {

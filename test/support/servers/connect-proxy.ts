@@ -1,24 +1,41 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
 /** A proxy as companies have them: for http and https by CONNECT, for http also by the whole address. */
 export class ConnectProxy {
   /** Hosts that were asked for. */
   readonly hosts: string[] = [];
+  /** Source addresses of the connections. */
+  readonly sources: (string | undefined)[] = [];
+  /** Addresses of names, where it is the proxy that resolves. */
+  readonly names = new Map<string, string>();
+  /** Status of the answer to CONNECT; 200 connects. */
+  status = 200;
+  /** Takes connections and answers nothing. */
+  isSilent = false;
+  private readonly tunnels = new Set<Socket>();
 
   private constructor(
     private readonly server: Server,
-    private readonly credentials: string | null,
+    private credentials: string | null,
   ) {}
 
-  /** @param credentials as `user:password`; without them it refuses with 407 */
-  static async start(credentials: string | null = null): Promise<ConnectProxy> {
-    const server = createServer();
+  /**
+   * @param credentials as `user:password`; without them it refuses with 407
+   * @param tls its certificate and key, for a proxy with TLS
+   */
+  static async start(
+    credentials: string | null = null,
+    { port = 0, tls }: { port?: number; tls?: { cert: string; key: string } } = {},
+  ): Promise<ConnectProxy> {
+    const server = tls ? createSecureServer(tls) : createServer();
     const proxy = new ConnectProxy(server, credentials);
     server.on('connect', (message: IncomingMessage, socket: Socket) => proxy.tunnel(message, socket));
-    server.on('request', (message, response) => proxy.forward(message, response));
-    server.listen(0, '127.0.0.1');
+    server.on('request', (message: IncomingMessage, response: ServerResponse) => proxy.forward(message, response));
+    server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => proxy.sources.push(socket.remoteAddress));
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return proxy;
   }
@@ -27,7 +44,22 @@ export class ConnectProxy {
     return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Wants other credentials from now on. */
+  changeCredentials(credentials: string): void {
+    this.credentials = credentials;
+  }
+
+  /** Breaks all tunnels. */
+  cut(): void {
+    for (const socket of this.tunnels) socket.destroy();
+  }
+
   async close(): Promise<void> {
+    this.cut();
     this.server.closeAllConnections();
     this.server.close();
     await once(this.server, 'close');
@@ -35,10 +67,15 @@ export class ConnectProxy {
 
   private tunnel(message: IncomingMessage, socket: Socket): void {
     socket.on('error', () => undefined);
+    this.tunnels.add(socket);
+    socket.on('close', () => this.tunnels.delete(socket));
     if (!this.admits(message)) return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
-    const [host = '', port = '80'] = (message.url ?? '').split(':');
     this.hosts.push(message.url ?? '');
-    const far = connect(Number(port), host, () => {
+    if (this.isSilent) return;
+    if (this.status !== 200) return void socket.end(`HTTP/1.1 ${this.status} No\r\n\r\n`);
+    const { hostname, port } = new URL(`http://${message.url}`);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const far = connect(Number(port) || 80, this.names.get(host) ?? host, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       far.pipe(socket).pipe(far);
     });
@@ -48,7 +85,9 @@ export class ConnectProxy {
   }
 
   private forward(message: IncomingMessage, response: ServerResponse): void {
+    if (this.isSilent) return;
     if (!this.admits(message)) return void response.writeHead(407).end();
+    if (message.url === '*') return void response.writeHead(400).end();
     const url = new URL(message.url ?? '');
     this.hosts.push(url.host);
     const far = request(url, { method: message.method, headers: message.headers }, (answer) => {

@@ -157,8 +157,7 @@ async function discover(provider: OidcProvider, egress: Egress): Promise<openid.
 /** Node's own `fetch` takes no connector of this version of undici. */
 function fetchThrough(egress: Egress): openid.CustomFetch {
   const dispatcher = new Agent({ connect: egress.connector({ timeoutMs: TIMEOUT_SECONDS * 1000 }) });
-  return async (url, options) =>
-    (await undiciFetch(url, { ...(options as RequestInit), dispatcher })) as unknown as Response;
+  return async (url, options) => await undiciFetch(url, { ...(options as RequestInit), dispatcher });
 }
 
 async function subjectOf(

@@ -5,7 +5,11 @@ import { parseRetryAfter } from '../../../platform/http/header-values.js';
 import { type AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 import { checkedConnector, resolveHost } from '../../../platform/http/outgoing/checked-connector.js';
 import type { Egress } from '../../../platform/http/outgoing/egress.js';
-import { MAX_HEADER_BYTES, OutgoingRequestError, ProxyFailedError } from '../../../platform/http/outgoing/outgoing-error.js';
+import {
+  MAX_HEADER_BYTES,
+  OutgoingRequestError,
+  ProxyFailedError,
+} from '../../../platform/http/outgoing/outgoing-error.js';
 import type { Spool, SpoolFile } from '../../../platform/storage/spool.js';
 import { LINK_ERRORS, LinkError, type LinkOutcome, toLinkError } from './link-error.js';
 import { nameInDisposition } from './link-name.js';

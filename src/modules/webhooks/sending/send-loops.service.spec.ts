@@ -436,6 +436,26 @@ describe('SendLoopsService: what it counts, limits and saves', () => {
     expect(slots.used).toBe(0);
   });
 
+  it('releases a delivery that our own proxy has kept from its receiver, counts nothing, and tries no others of the webhook', async () => {
+    due.set(
+      'a',
+      Array.from({ length: 9 }, (_, i) => deliveryTo('a', i)),
+    );
+    send = async () => ({ ...outcomeOf('connect'), isOurs: true });
+    loops.wake('a');
+    await ended();
+    expect(service.record).not.toHaveBeenCalled();
+    expect(service.claim).toHaveBeenCalledTimes(1);
+    expect(service.release).toHaveBeenCalledTimes(9 - (due.get('a')?.length ?? 0));
+    expect(await valuesOf('webhook_attempts_total')).toEqual([]);
+    expect(slots.used).toBe(0);
+    // The next look for due deliveries.
+    send = async () => outcomeOf(200);
+    loops.wake('a');
+    await ended();
+    expect(service.record).toHaveBeenCalled();
+  });
+
   it('gives the outcome with the start of its attempt', async () => {
     due.set('a', [deliveryTo('a')]);
     const before = performance.now();

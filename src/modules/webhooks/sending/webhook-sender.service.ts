@@ -3,7 +3,12 @@ import type { Dispatcher } from 'undici';
 import { Env } from '../../../platform/config/env.js';
 import { DeliveryAttempt, IDLE_MS, IdleConnections, WebhookConnection } from './webhook-connection.js';
 import { type DeliveryErrorKind, readResponse } from './delivery-outcome.js';
-import { describeError, isClosure, OutgoingRequestError, ProxyFailedError } from '../../../platform/http/outgoing/outgoing-error.js';
+import {
+  describeError,
+  isClosure,
+  OutgoingRequestError,
+  ProxyFailedError,
+} from '../../../platform/http/outgoing/outgoing-error.js';
 import { resolveHost } from '../../../platform/http/outgoing/checked-connector.js';
 import { type ClientCertificate, clientCertificate, Egress } from '../../../platform/http/outgoing/egress.js';
 import { AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';

@@ -36,7 +36,13 @@ describe('checkedConnector', () => {
   });
 
   function connector(cidrs: string[] = []) {
-    return checkedConnector({ allowed: new AllowedNetworks(cidrs), resolve, nameErrorMs: NAME_ERROR_MS, signal, egress: new Egress() });
+    return checkedConnector({
+      allowed: new AllowedNetworks(cidrs),
+      resolve,
+      nameErrorMs: NAME_ERROR_MS,
+      signal,
+      egress: new Egress(),
+    });
   }
 
   /** What Node is given for a name. */

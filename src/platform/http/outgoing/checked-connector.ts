@@ -65,7 +65,8 @@ function egressConnector(
   const secure = buildConnector(tls);
   const addressesOf = async (name: string): Promise<string[] | null> => {
     if (isIP(name) !== 0) return [name];
-    const isLeftToProxy = egress.proxyResolves && egress.usesProxy(name) && loopbackAddresses(name, rules.allowed) === null;
+    const isLeftToProxy =
+      egress.proxyResolves && egress.usesProxy(name) && loopbackAddresses(name, rules.allowed) === null;
     return isLeftToProxy ? null : await checkedAddresses(name, rules);
   };
   return (target, callback) => {
@@ -88,7 +89,12 @@ export function triedAddresses(ips: readonly string[]): string[] {
 function checkedLookup(rules: AddressRules): LookupFunction {
   return (name, _options, callback) => {
     checkedAddresses(name, rules).then(
-      (ips) => process.nextTick(callback, null, ips.map((address) => ({ address, family: isIP(address) }))),
+      (ips) =>
+        process.nextTick(
+          callback,
+          null,
+          ips.map((address) => ({ address, family: isIP(address) })),
+        ),
       (error: Error) => process.nextTick(callback, error, []),
     );
   };

@@ -41,7 +41,14 @@ export async function connectTcp(ips: readonly string[], port: number, { sources
 
 async function connectTo(host: string, port: number, source: string | null, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
-  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS, ...(source !== null && { localAddress: source }) });
+  const socket = connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS,
+    ...(source !== null && { localAddress: source }),
+  });
   try {
     await once(socket, 'connect', { signal });
     return socket;

@@ -11,10 +11,7 @@ import { connectTcp, listensOn, type SourceAddresses } from './connect-tcp.js';
 import { HostMatcher } from './host-matcher.js';
 import { MAX_HEADER_BYTES, OutgoingRequestError, ProxyFailedError, type ProxyFailure } from './outgoing-error.js';
 
-type EgressSettings = Pick<
-  Env,
-  'egressProxyUrl' | 'egressNoProxy' | 'egressProxyResolves' | 'egressSourceAddresses'
->;
+type EgressSettings = Pick<Env, 'egressProxyUrl' | 'egressNoProxy' | 'egressProxyResolves' | 'egressSourceAddresses'>;
 
 /** A certificate that this service shows when it is asked for one, with its key, as PEM. */
 export interface ClientCertificate {
@@ -110,11 +107,14 @@ export class Egress {
     const tls = { rejectUnauthorized: true, ...certificate };
     if (this.isPlain) return buildConnector({ timeout: timeoutMs, ...tls });
     return (target, callback) => {
-      const signal = AbortSignal.timeout(timeoutMs);
-      const secure = buildConnector({ timeout: 0, signal, ...tls });
-      this.upgraded(target, null, signal, secure, (...[error, socket]) => {
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(new errors.ConnectTimeoutError()), timeoutMs);
+      const secure = buildConnector({ timeout: 0, signal: limit.signal, ...tls });
+      this.upgraded(target, null, limit.signal, secure, (...[error, socket]) => {
+        // It would close the connection, too.
+        clearTimeout(timer);
         if (socket) callback(null, socket);
-        else callback(signal.aborted ? new errors.ConnectTimeoutError() : (error as Error), null);
+        else callback(limit.signal.aborted ? (limit.signal.reason as Error) : error, null);
       });
     };
   }
@@ -196,7 +196,12 @@ export class Egress {
     try {
       const socket = await connectTcp(await addressesOf(host), port, { sources: this.sources, signal });
       if (!isTls) return socket;
-      const secure = connectTls({ socket, host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: true });
+      const secure = connectTls({
+        socket,
+        host,
+        ...(isIP(host) === 0 && { servername: host }),
+        rejectUnauthorized: true,
+      });
       return await new Promise((resolve, reject) => {
         const abort = (): void => void secure.destroy(signal.reason as Error);
         signal.addEventListener('abort', abort, { once: true });
@@ -219,22 +224,31 @@ export class Egress {
   ): Promise<{ status: number; rest: Buffer }> {
     const { authorization } = this.proxy as Proxy;
     return await new Promise((resolve, reject) => {
+      const headers = { host: path, ...(authorization !== null && { 'proxy-authorization': authorization }) };
+      const createConnection = (): Socket => socket;
       const asked = request({
         method,
         path,
-        signal,
         setHost: false,
-        headers: { host: path, ...(authorization !== null && { 'proxy-authorization': authorization }) },
+        headers,
         maxHeaderSize: MAX_HEADER_BYTES,
-        createConnection: () => socket,
+        createConnection,
       });
+      // Not Node's own `signal`, which would close the connection later, too.
+      const abort = (): void => void asked.destroy();
+      signal.addEventListener('abort', abort);
+      const end = (status: number, rest = Buffer.alloc(0)): void => {
+        signal.removeEventListener('abort', abort);
+        resolve({ status, rest });
+      };
+      asked.on('connect', ({ statusCode = 0 }, _socket, rest) => end(statusCode, rest));
+      asked.on('response', ({ statusCode = 0 }) => end(statusCode));
       asked.on('error', (error) => {
+        signal.removeEventListener('abort', abort);
         socket.destroy();
         const closed = new OutgoingRequestError('connect', NOT_CONNECTED, { cause: `the proxy: ${error.message}` });
         reject(signal.aborted ? (signal.reason as Error) : closed);
       });
-      asked.on('connect', ({ statusCode = 0 }, _socket, rest) => resolve({ status: statusCode, rest }));
-      asked.on('response', ({ statusCode = 0 }) => resolve({ status: statusCode, rest: Buffer.alloc(0) }));
       asked.end();
     });
   }

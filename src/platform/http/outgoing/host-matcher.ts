@@ -4,7 +4,8 @@ import { isCidr, Networks } from '../networks.js';
 const NAME = /^\.?[a-z0-9](?:[a-z0-9_.-]{0,252}[a-z0-9])?$/;
 
 /** Whether a text is an item of EGRESS_NO_PROXY: a host, an address, `.domain` for all hosts in it, or a network. */
-export const isHostPattern = (text: string): boolean => isCidr(text) || isIP(text) !== 0 || NAME.test(text.toLowerCase());
+export const isHostPattern = (text: string): boolean =>
+  isCidr(text) || isIP(text) !== 0 || NAME.test(text.toLowerCase());
 
 /** Hosts by name, domain or network. */
 export class HostMatcher {
