@@ -157,7 +157,11 @@ async function discover(provider: OidcProvider, egress: Egress): Promise<openid.
 /** Node's own `fetch` takes no connector of this version of undici. */
 function fetchThrough(egress: Egress): openid.CustomFetch {
   const dispatcher = new Agent({ connect: egress.connector({ timeoutMs: TIMEOUT_SECONDS * 1000 }) });
-  return async (url, options) => await undiciFetch(url, { ...(options as RequestInit), dispatcher });
+  return async (url, options) => {
+    const response = await undiciFetch(url, { ...(options as RequestInit), dispatcher });
+    // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- the types of browsers, with which test/sdk is checked, differ
+    return response as unknown as Response;
+  };
 }
 
 async function subjectOf(
