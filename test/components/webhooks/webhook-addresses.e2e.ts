@@ -91,7 +91,13 @@ describe('webhook addresses', () => {
     const literals = refusedCases.filter(([group, , url]) => isIP(hostOf(url)) !== 0 && !group.startsWith('ports'));
     it.each(literals)('%s: %s, and again when the connection is made', async (_group, _because, template) => {
       const { signal } = new AbortController();
-      const connect = checkedConnector({ allowed: nobody, resolve: async () => [], nameErrorMs: 1, signal, egress: new Egress() });
+      const connect = checkedConnector({
+        allowed: nobody,
+        resolve: async () => [],
+        nameErrorMs: 1,
+        signal,
+        egress: new Egress(),
+      });
       const { hostname, port, protocol } = new URL(fill(template));
       const connection = promisify(connect)({ hostname: bare(hostname), port, protocol });
 
