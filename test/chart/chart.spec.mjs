@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -387,6 +387,21 @@ describe('docker/chart', () => {
     }
     const { properties } = JSON.parse(read('docker/chart/values.schema.json'));
     for (const role of ROLES) expect(properties[role].properties.gracePeriodSeconds.minimum).toBeGreaterThan(5 + stop);
+  });
+
+  chartTest('brings the rules and dashboards of docker/monitoring where they are wanted, as they are', async () => {
+    const objects = await render('large');
+    const [rule] = of(objects, 'PrometheusRule');
+    expect(rule.spec).toEqual(parse(read('docker/monitoring/rules.yaml'))[0].toJS());
+    const { metadata, data } = named(objects, 'ConfigMap', 'notes-dashboards');
+    expect(metadata.labels.grafana_dashboard).toBe('1');
+    const files = readdirSync(join(ROOT, 'docker/monitoring/dashboards'));
+    expect(data).toEqual(Object.fromEntries(files.map((file) => [file, read(`docker/monitoring/dashboards/${file}`)])));
+    const [monitor] = of(objects, 'ServiceMonitor');
+    expect(named(objects, 'Service', 'notes-metrics').metadata.labels[monitor.spec.jobLabel]).toBe('voice-notes');
+    expect(read('docker/monitoring/rules.yaml')).toContain('job="voice-notes"');
+    expect(of(await render('small'), 'PrometheusRule')).toEqual([]);
+    expect(named(await render('small'), 'ConfigMap', 'notes-dashboards')).toBeUndefined();
   });
 
   chartTest('scales transcribers by the audio that waits, and then says no number', async () => {
