@@ -21,6 +21,7 @@ const CORE = [
   'api-keys',
   'archives',
   'audit',
+  'backups',
   'compat',
   'health',
   'live',

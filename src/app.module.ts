@@ -10,6 +10,7 @@ import { AccountModule } from './modules/account/account.module.js';
 import { ApiKeysModule } from './modules/api-keys/api-keys.module.js';
 import { ArchivesModule } from './modules/archives/archives.module.js';
 import { AuditModule } from './modules/audit/audit.module.js';
+import { BackupsModule } from './modules/backups/backups.module.js';
 import { CompatModule } from './modules/compat/compat.module.js';
 import { OPENAI_ERRORS } from './modules/compat/openai-errors.js';
 import { HealthModule } from './modules/health/health.module.js';
@@ -70,7 +71,9 @@ export class AppModule {
         ...(env.roles.includes('api') ? [RealtimeModule, ConsoleModule.register(env)] : []),
         ...(env.roles.includes('api') && env.smtpUrl !== null ? [SignInMailsModule] : []),
         ...(env.roles.includes('transcriber') ? transcriberModules(engines, extensions) : []),
-        ...(env.roles.includes('deliverer') ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule] : []),
+        ...(env.roles.includes('deliverer')
+          ? [DeliveryWorkerModule, LinkWorkerModule, LiveAssemblyModule, BackupsModule]
+          : []),
 
         ...extensions.map((extension) => extension.module),
         // The last, since it answers whatever nobody else does.

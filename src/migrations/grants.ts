@@ -107,6 +107,10 @@ const CORE: Grants = {
   delivery_attempts: { api: ALL, deliverer: ALL },
   removed_webhooks: { api: 'SELECT, INSERT, DELETE', deliverer: 'SELECT, INSERT, DELETE' },
   webhook_redeliveries: { api: ALL, deliverer: ALL },
+
+  // Triggers write them, with the rights of the owner.
+  erasures: { deliverer: 'SELECT, DELETE, UPDATE (is_written)' },
+  backup_state: { deliverer: 'SELECT' },
 };
 
 /** Those of the core and of each extension. */

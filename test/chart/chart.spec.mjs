@@ -50,6 +50,8 @@ const OTHERS = {
     api: { extraEnv: [{ name: 'OWN', value: 'of an extension' }] },
     caCertificates: { configMap: 'example-ca' },
     admin: { enabled: true },
+    backup: { enabled: true },
+    config: { BACKUP_DESTINATION: 's3://backups/voice-notes' },
     image: { pullSecrets: ['registry'] },
   },
 };
@@ -258,7 +260,7 @@ describe('docker/chart', () => {
         const variables = withSecrets(container, pod, objects);
         const env = readEnv(variables);
         const role = pod.metadata.labels['app.kubernetes.io/component'];
-        expect(env.roles).toEqual([{ migrate: 'transcriber', admin: 'api' }[role] ?? role]);
+        expect(env.roles).toEqual([{ migrate: 'transcriber', admin: 'api', backup: 'deliverer' }[role] ?? role]);
         expect(env).toMatchObject({
           nodeEnv: 'production',
           metricsToken: role === 'migrate' ? null : expect.anything(),
@@ -272,7 +274,7 @@ describe('docker/chart', () => {
     const secrets = [...read('src/platform/config/env-reader.ts').matchAll(/^ {2}'([A-Z0-9_]+)',$/gm)].map(
       ([, name]) => name,
     );
-    expect(secrets).toHaveLength(17);
+    expect(secrets).toHaveLength(19);
     const itself = new Set(['HOST', 'MODELS_FOLDER', 'MODELS_URL', 'NODE_ENV', 'PORT', 'ROLES', 'STORAGE_DIR']);
     const names = [...namesOfVariables()].filter((name) => !secrets.includes(name) && !itself.has(name));
     expect(new Set(schema.definitions.config.propertyNames.enum)).toEqual(new Set(names));
@@ -543,6 +545,12 @@ const IMPOSSIBLE = [
     /ReadWriteOnce, which one node mounts, and \w+\.replicas is 2: set config\.STORAGE_DRIVER=s3/,
   ],
   ['small', { config: { S3_BUCKET: '' } }, /needs a bucket: set config\.S3_BUCKET/],
+  ['small', { backup: { enabled: true } }, /stored in S3: set config\.BACKUP_DESTINATION/],
+  [
+    'small',
+    { config: { BACKUP_DESTINATION: 's3://backups', BACKUP_S3_ENDPOINT: 'https://s3.example.com' } },
+    /would shut out BACKUP_S3_ENDPOINT: set networkPolicy\.to\.backups/,
+  ],
   ['small', { config: { SHERPA_MODEL: '' } }, /sherpa needs a model: set config\.SHERPA_MODEL/],
   [
     'one-machine',

@@ -11,6 +11,9 @@
 {{- $keys = append $keys "SECRET_KEY" -}}
 {{- $optional = concat $optional (list "SECRET_KEY_PREVIOUS" "WEBHOOK_CLIENT_CERT" "WEBHOOK_CLIENT_KEY") -}}
 {{- end -}}
+{{- if eq .part "deliverer" -}}
+{{- $optional = concat $optional (list "BACKUP_S3_ACCESS_KEY_ID" "BACKUP_S3_SECRET_ACCESS_KEY") -}}
+{{- end -}}
 {{- if eq .part "api" -}}
 {{- $optional = concat $optional (list "OIDC_PROVIDERS" "SMTP_URL") -}}
 {{- end -}}

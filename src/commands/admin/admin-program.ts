@@ -84,6 +84,7 @@ function adminProgram(extensions: Extension[]): Command {
     .option('--account <id>', 'only this account (default: all)', text(64))
     .action(run(async () => (await import('./audit-commands.js')).verifyAudit));
   addRetranscribeCommand(program, run);
+  addBackupCommands(program, run, extensions);
   command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
     run(async () => (await import('./maintenance-commands.js')).rotateSecrets),
   );
@@ -176,6 +177,39 @@ function addRetranscribeCommand(program: Command, run: Run): void {
     .action(run(async () => (await import('./maintenance-commands.js')).retranscribe));
 }
 
+function addBackupCommands(program: Command, run: Run, extensions: Extension[]): void {
+  const place = ['--place <place>', 'folder or s3://bucket/prefix (default: BACKUP_DESTINATION)', text(1000)] as const;
+  const backup = ['--backup <id>', 'id of the backup (default: the newest)', text(64)] as const;
+  const commands = () => import('./backup-commands.js');
+
+  command(
+    program,
+    'backup',
+    'store the database and new objects while the service runs; exit code 2 if some are missing',
+  )
+    .option(...place)
+    .option('--keep <number>', 'backups to keep, this one included (default: all)', count)
+    .option('--full', 'copy all objects, those too that the last backup has')
+    .option('--only-erasures', 'store only what was erased since, for later restores')
+    .option('--allow-missing', 'go on although the storage has none of the objects')
+    .action(run(async () => (await commands()).makeBackup(extensions)));
+  command(program, 'backup:list', 'list the backups, the newest first')
+    .option(...place)
+    .action(run(async () => (await commands()).listBackups));
+  command(program, 'backup:verify', 'read a backup and compare all checksums; exit code 1 if anything is damaged')
+    .option(...place)
+    .option(...backup)
+    .action(run(async () => (await commands()).verifyBackedUp));
+  command(program, 'restore', 'restore a backup into an empty database and an empty storage')
+    .option(...place)
+    .option(...backup)
+    .option('--continue', 'take the objects of a restore that was interrupted')
+    .option('--allow-damaged', 'restore without the objects that are damaged; exit code 2 if there are any')
+    .action(async (options: Parameters<Awaited<ReturnType<typeof commands>>['restoreBackup']>[1] & { json?: true }) => {
+      print(await (await commands()).restoreBackup(extensions, options), options);
+    });
+}
+
 function addKeyCommands(program: Command, run: Run): void {
   command(program, 'key:create', 'create an API key')
     .requiredOption(...ACCOUNT)
@@ -204,6 +238,10 @@ function runWith<Options>(extensions: Extension[], load: () => Promise<Action<Op
   return async (options: Options & { json?: true }): Promise<void> => {
     const [{ withApp }, action] = await Promise.all([import('./admin-context.js'), load()]);
     const result = await withApp(extensions, (app) => action(app, options));
-    process.stdout.write(`${options.json ? JSON.stringify(result) : formatOutput(result)}\n`);
+    print(result, options);
   };
+}
+
+function print(result: object, { json }: { json?: true }): void {
+  process.stdout.write(`${json ? JSON.stringify(result) : formatOutput(result)}\n`);
 }

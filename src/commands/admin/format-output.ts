@@ -2,6 +2,7 @@ type Row = Record<string, unknown>;
 
 /** The columns of the lists that have more fields than fit into a line. */
 const COLUMNS: Record<string, readonly string[]> = {
+  backups: ['backup', 'at', 'finished_at', 'rows', 'objects', 'bytes', 'copied', 'missing'],
   accounts: ['id', 'name', 'email', 'plan', 'status', 'rate_limit', 'burst_limit', 'created_at'],
   retranscriptions: ['account_id', 'status', 'done', 'failed', 'pending', 'total', 'rate', 'model_not', 'started_at'],
   api_keys: ['id', 'name', 'key_prefix', 'status', 'last_used_at', 'expires_at', 'created_at', 'scopes'],

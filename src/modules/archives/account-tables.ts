@@ -66,6 +66,8 @@ const TABLES: readonly AccountTable[] = [
 /** Tables of the core that no archive has, and why. */
 const NOT_ARCHIVED: Readonly<Record<string, string>> = {
   account_exports: 'The archives themselves.',
+  backup_state: 'Of the installation.',
+  erasures: 'For the backups of the installation.',
   identities: 'Ways in belong to the installation.',
   migrations: 'Of the installation; the manifest names them.',
   object_removals: 'What an installation still has to remove.',

@@ -60,6 +60,7 @@ function readVariables(read: EnvReader) {
     s3Bucket: read.text('S3_BUCKET') ?? (storageDriver === 's3' ? read.missing('S3_BUCKET') : 'voice-notes'),
     s3AccessKeyId: read.text('S3_ACCESS_KEY_ID'),
     s3SecretAccessKey: read.text('S3_SECRET_ACCESS_KEY'),
+    ...readBackups(read),
     ...readTranscription(read),
     leaseSeconds: read.integer('LEASE_SECONDS', 60, 1, 3600),
     ...readConnections(read),
@@ -108,6 +109,18 @@ function readMail(read: EnvReader) {
       : read.refuse('SMTP_FROM', 'must be an e-mail address, or a name and <an e-mail address>', smtpFrom),
     /** Of this service, as people reach it. */
     publicUrl: publicUrl ?? (smtpUrl && read.missing('PUBLIC_URL')),
+  };
+}
+
+/** The S3 settings are those of the object store, unless one is set for backups: then none of the others is used. */
+function readBackups(read: EnvReader) {
+  return {
+    /** A folder, or `s3://bucket/prefix`. */
+    backupDestination: read.text('BACKUP_DESTINATION'),
+    backupS3Endpoint: read.url('BACKUP_S3_ENDPOINT', ['http:', 'https:']),
+    backupS3Region: read.text('BACKUP_S3_REGION'),
+    backupS3AccessKeyId: read.text('BACKUP_S3_ACCESS_KEY_ID'),
+    backupS3SecretAccessKey: read.text('BACKUP_S3_SECRET_ACCESS_KEY'),
   };
 }
 

@@ -2,7 +2,7 @@ import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { type LockWait, retryWhileLocked } from './migration-steps.js';
 
 /** The same number in all releases: two processes that migrate wait for each other on it. */
-const MIGRATION_LOCK = 7_305_118;
+export const MIGRATION_LOCK = 7_305_118;
 
 class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';

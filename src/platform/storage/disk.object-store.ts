@@ -1,5 +1,5 @@
 import { access, readdir, rm, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import {
   type ByteRange,
@@ -12,7 +12,7 @@ import {
   readFileRange,
   syncFolder,
 } from './file-system.js';
-import { assertKeyPrefix, assertObjectKey, ObjectStore } from './object-store.js';
+import { assertKeyFolder, assertKeyPrefix, assertObjectKey, type ListedStore, ObjectStore } from './object-store.js';
 import type { SpoolFile } from './spool.js';
 
 /** Bounds the memory of the set of folders that are known to be durable. */
@@ -25,7 +25,7 @@ const MAX_KNOWN_FOLDERS = 10_000;
  * Empty folders are not removed: that could race with an upload that renames its file into one. An account has twelve
  * folders a year.
  */
-export class DiskObjectStore extends ObjectStore {
+export class DiskObjectStore extends ObjectStore implements ListedStore {
   private readonly root: string;
   private readonly durableFolders = new Set<string>();
 
@@ -91,11 +91,18 @@ export class DiskObjectStore extends ObjectStore {
   }
 
   async countUnder(prefix: string): Promise<number> {
+    assertKeyPrefix(prefix);
     return (await this.filesUnder(prefix)).length;
+  }
+
+  async *list(folder: string): AsyncGenerator<string> {
+    assertKeyFolder(folder);
+    yield* (await this.filesUnder(folder)).map((file) => relative(this.root, file)).toSorted();
   }
 
   /** With its folders. An upload that moves a file into one meanwhile makes it fail. */
   async removeUnder(prefix: string): Promise<number> {
+    assertKeyPrefix(prefix);
     const files = await this.filesUnder(prefix);
     await onFileSystem('removing a folder', async () => {
       await rm(join(this.root, prefix), { recursive: true, force: true });
@@ -116,12 +123,11 @@ export class DiskObjectStore extends ObjectStore {
   }
 
   private async filesUnder(prefix: string): Promise<string[]> {
-    assertKeyPrefix(prefix);
     return await onFileSystem('listing objects', async () => {
       await this.requireRoot();
       try {
         const entries = await readdir(join(this.root, prefix), { recursive: true, withFileTypes: true });
-        return entries.flatMap((entry) => (entry.isFile() ? entry.name : []));
+        return entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []));
       } catch (error) {
         if (errorCode(error) !== 'ENOENT') throw error;
         return [];

@@ -59,6 +59,19 @@ export abstract class ObjectStore {
   abstract check(): Promise<void>;
 }
 
+/** A store whose keys can be listed, which the service itself never does: for backups. */
+export interface ListedStore extends ObjectStore {
+  /** The keys that begin with `{folder}/`, in order. @throws StorageUnavailableError */
+  list(folder: string): AsyncIterable<string>;
+}
+
+/** One or more segments of keys. @throws Error for any other text. */
+export function assertKeyFolder(folder: string): void {
+  if (folder.length > 300 || !/^[\w-]+(?:\/[\w-]+)*$/.test(folder)) {
+    throw new Error(`Invalid folder of keys: ${JSON.stringify(folder)}`);
+  }
+}
+
 /** The first segment of keys, such as the id of an account. @throws Error for any other text. */
 export function assertKeyPrefix(prefix: string): void {
   if (!/^[\w-]{1,64}$/.test(prefix)) throw new Error(`Invalid key prefix: ${JSON.stringify(prefix)}`);

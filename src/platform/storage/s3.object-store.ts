@@ -17,7 +17,7 @@ import { retry } from '../concurrency/retry.js';
 import { MAX_FILE_BYTES } from '../audio-formats.js';
 import type { Env } from '../config/env.js';
 import { type ByteRange, ObjectNotFoundError, StorageUnavailableError } from './file-system.js';
-import { assertKeyPrefix, assertObjectKey, ObjectStore } from './object-store.js';
+import { assertKeyFolder, assertKeyPrefix, assertObjectKey, type ListedStore, ObjectStore } from './object-store.js';
 import { isRangeOf, readRange } from './s3-range-reader.js';
 import type { Spool, SpoolFile } from './spool.js';
 
@@ -40,7 +40,7 @@ const REMOVALS_AT_ONCE = 16;
 const PUT_RETRY_MS = 200;
 
 /** Objects in a bucket of Amazon S3 or of a compatible server (MinIO, Ceph, R2, Garage …). */
-export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown {
+export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplicationShutdown {
   readonly bucket: string;
   private readonly client: S3Client;
   /** With connections of its own: those who read audio must not keep uploads and transcriptions waiting. */
@@ -106,13 +106,20 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
     }
   }
 
+  async *list(folder: string): AsyncGenerator<string> {
+    assertKeyFolder(folder);
+    for await (const keys of this.keysUnder(folder)) yield* keys;
+  }
+
   async countUnder(prefix: string): Promise<number> {
+    assertKeyPrefix(prefix);
     let count = 0;
     for await (const keys of this.keysUnder(prefix)) count += keys.length;
     return count;
   }
 
   async removeUnder(prefix: string): Promise<number> {
+    assertKeyPrefix(prefix);
     let removed = 0;
     for await (const keys of this.keysUnder(prefix)) {
       for (let i = 0; i < keys.length; i += REMOVALS_AT_ONCE) {
@@ -138,7 +145,6 @@ export class S3ObjectStore extends ObjectStore implements OnApplicationShutdown 
   }
 
   private async *keysUnder(prefix: string): AsyncGenerator<string[]> {
-    assertKeyPrefix(prefix);
     let ContinuationToken: string | undefined;
     do {
       const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: `${prefix}/`, ContinuationToken });
