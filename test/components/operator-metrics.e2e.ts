@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { oldestUnsealedSeconds } from '../../src/modules/audit/audit-log.queries.js';
 import { QuotaMetricsService } from '../../src/modules/recordings/quota-metrics.service.js';
-import { readOldestUnprocessed } from '../../src/modules/recordings/leases/recording-claims.queries.js';
-import { oldestDueDelivery } from '../../src/modules/webhooks/deliveries/deliveries.queries.js';
+import {
+  claimBackground,
+  claimFairest,
+  readOldestUnprocessed,
+} from '../../src/modules/recordings/leases/recording-claims.queries.js';
+import { claimDueDeliveries, oldestDueDelivery } from '../../src/modules/webhooks/deliveries/deliveries.queries.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
@@ -111,6 +116,55 @@ describe('the delivery that waits for the service', () => {
     const { pages, scanned } = await costOf(service.database, oldestDueDelivery);
     expect(scanned).not.toContain('deliveries');
     expect(pages).toBeLessThan(60);
+  });
+});
+
+describe('a claim', () => {
+  /** Of a process that died: its lease has expired. */
+  const LOST: SqlColumns = { lease_until: ago(1), lease_token: 'gen_random_uuid()' };
+
+  it('of a recording knows its plan, its age, and whether it is taken over from a lost worker', async () => {
+    await query('DELETE FROM recordings');
+    const lease = () => ({ leaseToken: randomUUID(), leaseSeconds: 60, held: [], exceptAccounts: [] });
+    const rows: [SqlColumns, boolean][] = [
+      [{}, false],
+      [{ ...LOST, attempt: '1' }, true],
+      // It waited for its next attempt.
+      [{ lease_until: ago(1), attempt: '1' }, false],
+    ];
+    for (const [columns, isTakenOver] of rows) {
+      await insertRecordings(service, await service.account('pro'), { created_at: ago(60), ...columns });
+      const claimed = await claimFairest(service.database, lease());
+      expect(claimed).toMatchObject({ plan: 'pro', isTakenOver, isTest: false });
+      expect(claimed?.ageSeconds).toBeGreaterThan(59);
+      expect(claimed?.ageSeconds).toBeLessThan(120);
+    }
+    const rerun = { status: `'transcribed'`, rerun: `'background'`, rerun_at: 'now()' };
+    for (const [columns, isTakenOver] of rows) {
+      await insertRecordings(service, await service.account('free'), { ...rerun, ...columns });
+      expect(await claimBackground(service.database, lease())).toMatchObject({ plan: 'free', isTakenOver });
+    }
+  });
+
+  it('of a delivery knows for how long it was due, and whether it is taken over from a lost process', async () => {
+    const client = await service.account();
+    const webhookId = await webhookOf(client);
+    await insertDeliveries(service, client, webhookId, { next_attempt_at: ago(30), ...LOST, attempts: '1' });
+    await insertDeliveries(service, client, webhookId, { next_attempt_at: ago(10) });
+    const [lost, first] = await claimDueDeliveries(service.database, webhookId, 10).then((claimed) =>
+      claimed.toSorted((a, b) => b.attempt - a.attempt),
+    );
+    expect([lost, first]).toMatchObject([
+      { attempt: 2, isTakenOver: true },
+      { attempt: 1, isTakenOver: false },
+    ]);
+    for (const [seconds, claimed] of [
+      [30, lost],
+      [10, first],
+    ] as const) {
+      expect(claimed?.dueSeconds).toBeGreaterThanOrEqual(seconds);
+      expect(claimed?.dueSeconds).toBeLessThan(seconds + 20);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * For each alert of docker/monitoring/rules.yaml: samples with which it fires, and samples close to them with which it does
  * not. `at` is when it is looked at. Samples are written as promtool does: start+step x count. One comes every minute and the
- * rules are evaluated as often; in `slow` cases, which are about days, it is every two and every ten minutes.
+ * rules are evaluated as often; in `slow` cases, which are about days, it is every two and every twenty minutes.
  * @typedef {Record<string, string>} Series samples by metric with labels
  * @typedef {{ at: string, series: Series, slow?: boolean }} Case
  * @type {Record<string, { fires: Case[], quiet: Case[] }>}

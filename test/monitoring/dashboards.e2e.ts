@@ -65,6 +65,22 @@ describe('the metrics that rules and dashboards read', () => {
     expect(RULE_EXPRESSIONS).toHaveLength([...RULES.matchAll(/^ +(- record|- alert):/gm)].length);
   });
 
+  it('are not added up where each process shows the same figure', () => {
+    const shared =
+      /\b(recordings_(waiting\w*|unprocessed_seconds)|deliveries_waiting_seconds|audit_unsealed_seconds|live_recordings(_waiting\w*)?|reconciler_last_round\w*)\b(?!_)/;
+    const expressions = [
+      ...RULE_EXPRESSIONS,
+      ...DASHBOARDS.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))),
+    ];
+    const read = expressions.filter((expression) => shared.test(expression));
+    expect(read.length).toBeGreaterThan(10);
+    const taken = /(max|absent)\s*(by \([^)]*\) )?\($/;
+    const wrong = read.filter((expression) =>
+      [...expression.matchAll(new RegExp(shared, 'g'))].some(({ index }) => !taken.test(expression.slice(0, index))),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('are served by the service', async () => {
     const { text } = await request(service.url).get('/metrics').expect(200);
     const served = new Set(

@@ -99,7 +99,7 @@ describe('docker/monitoring/rules.yaml', () => {
           .map(([one, isFiring]) => testOf(alert, one, isFiring)),
       );
     expect(await passes('alerts.json', testsOf(false))).toBe(true);
-    expect(await passes('slow-alerts.json', testsOf(true), '10m')).toBe(true);
+    expect(await passes('slow-alerts.json', testsOf(true), '20m')).toBe(true);
   });
 
   promtoolTest('a case that is expected wrongly fails', async () => {

@@ -7,6 +7,25 @@ const RESOURCE = 'test/http/resources/webhooks/deliveries.e2e.ts';
 export const deliveries = [
   {
     file: `${DELIVERIES}/deliveries.queries.ts`,
+    tests: 'test/components/operator-metrics.e2e.ts',
+    name: 'the delivery that waits|a claim',
+    faults: [
+      ['a failing receiver keeps the service waiting', 'AND w.failing_since IS NULL AND', 'AND'],
+      [
+        'a slow receiver keeps the service waiting',
+        '\n       AND (head.lease_until IS NULL OR head.lease_until < now())`',
+        '`',
+      ],
+      [
+        'the newest delivery is the one that waits longest',
+        'ORDER BY d.next_attempt_at LIMIT 1) head',
+        'ORDER BY d.next_attempt_at DESC LIMIT 1) head',
+      ],
+      ['no delivery is taken over', 'd.lease_token IS NOT NULL AS taken_over', 'false AS taken_over'],
+    ],
+  },
+  {
+    file: `${DELIVERIES}/deliveries.queries.ts`,
     tests: STATES,
     name: STATES_OF_ATTEMPTS,
     faults: [

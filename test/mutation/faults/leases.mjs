@@ -111,6 +111,26 @@ export const leases = [
   },
   {
     file: `${LEASES}/recording-claims.queries.ts`,
+    tests: 'test/components/operator-metrics.e2e.ts',
+    name: 'the recording without its text|a claim',
+    faults: [
+      ['a recording in progress has its text', "AND ${LEASED} AND lease_until < 'infinity'", 'AND false'],
+      ['a link that is not fetched lacks its text', "AND lease_until < 'infinity'", ''],
+      ['a test account lacks texts', 'AND a.test_of IS NULL', ''],
+      ['no recording is taken over', 'r.lease_token IS NOT NULL AS taken_over', 'false AS taken_over'],
+    ],
+  },
+  {
+    file: 'src/modules/transcriptions/worker/transcription-service-level.ts',
+    tests: 'src/modules/transcriptions/worker/transcription-service-level.spec.ts',
+    faults: [
+      ['a text has no grace', ' + GRACE_SECONDS;', ';'],
+      ['a retry counts for the service level', 'run > 1 || ', ''],
+      ['a crash is in time', 'ended.engine !== null && ', ''],
+    ],
+  },
+  {
+    file: `${LEASES}/recording-claims.queries.ts`,
     tests: 'test/components/fair-claims.e2e.ts',
     name: 'metrics of the queue',
     faults: [
