@@ -229,5 +229,13 @@ Object.assign(ALERT_CASES, {
     [gauge('nodejs_eventloop_lag_p99_seconds', 1.1)],
     [gauge('nodejs_eventloop_lag_p99_seconds', 0.9)],
   ),
+  BackupTooOld: simple(
+    [{ ...gauge('backup_last_success_timestamp_seconds', -129_601) }],
+    [{ ...gauge('backup_last_success_timestamp_seconds', -126_000) }, gauge('recordings_waiting', 0)],
+  ),
+  ErasuresNotWritten: simple(
+    [gauge('backup_unwritten_erasure_seconds', 601)],
+    [gauge('backup_unwritten_erasure_seconds', 599)],
+  ),
   AuditSealBehind: simple([gauge('audit_unsealed_seconds', 601)], [gauge('audit_unsealed_seconds', 599)]),
 });

@@ -20,6 +20,7 @@ const OWN = new Set(['up', 'ALERTS']);
 
 /** Panels that show nothing while all is well, or of what the test does not do. */
 const MAY_BE_EMPTY = new Set([
+  'Age of the last backup',
   'Alerts over time',
   'Engine failures and fallbacks',
   'Failed requests',
@@ -33,14 +34,15 @@ const MAY_BE_EMPTY = new Set([
 /** Set to a folder, it gets a picture of each dashboard, after so many seconds of load. */
 const { DASHBOARD_PICTURES: pictures, DASHBOARD_SECONDS: seconds = '12' } = process.env;
 
-/** Sends no mail in this test, but has the metrics of mails. */
-const MAIL = {
+/** Neither sends mails nor makes backups in this test, but has the metrics of both. */
+const OPTIONAL = {
+  BACKUP_DESTINATION: join(tmpdir(), 'voice-notes-no-backups'),
   SMTP_URL: 'smtp://127.0.0.1:9',
   SMTP_FROM: 'notes@example.com',
   PUBLIC_URL: 'https://notes.example.com',
 };
 
-const service = useService(MAIL);
+const service = useService(OPTIONAL);
 let client: ApiClient;
 let receiver: WebhookReceiver;
 
