@@ -94,14 +94,14 @@ export function serializeManifest(manifest: BackupManifest): string {
 
 /** @throws InvalidBackupError */
 export function parseManifest(id: string, text: string): BackupManifest {
-  let found: { manifest: BackupManifest; sha256: string };
+  let found: { manifest?: BackupManifest; sha256?: string } | null;
   try {
     found = JSON.parse(text) as typeof found;
   } catch (error) {
     throw new InvalidBackupError(`The manifest of the backup ${id} is damaged.`, { cause: error });
   }
-  const { manifest, sha256 } = found;
-  if (sha256 !== sumOf(JSON.stringify(manifest ?? null)) || manifest.id !== id) {
+  const { manifest, sha256 } = found ?? {};
+  if (!manifest || sha256 !== sumOf(JSON.stringify(manifest)) || manifest.id !== id) {
     throw new InvalidBackupError(`The manifest of the backup ${id} is damaged.`);
   }
   if (manifest.format !== BACKUP_FORMAT) {

@@ -6,6 +6,9 @@ import request from 'supertest';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { runAdmin } from '../../../src/commands/admin/admin-program.js';
 import { backupKeyOf } from '../../../src/modules/backups/backup-destination.js';
+import { asOnlyBackup, inSnapshot } from '../../../src/modules/backups/database-copy.js';
+import { readEnv } from '../../../src/platform/config/env.js';
+import { MIGRATION_LOCK } from '../../../src/platform/database/schema.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { startService, useService } from '../../../src/testing/test-service.js';
@@ -244,6 +247,52 @@ describe('a backup', () => {
     expect(stored).toHaveLength(made.objects);
     expect(stored).not.toContain(gone);
   }, 240_000);
+});
+
+describe('while the rows of a backup are copied', () => {
+  const env = () => readEnv(environment.variables);
+  const held = `SELECT NOT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS held`;
+
+  it('requests are served, migrations wait, and a second backup is refused', async () => {
+    const client = await service.account();
+    const [id] = await someNotes(client, 1);
+    const seen = await asOnlyBackup(env(), () =>
+      inSnapshot(
+        env(),
+        () => undefined,
+        async (snapshot, { tables }) => {
+          for (const { name } of tables) await snapshot.query(`SELECT 1 FROM ${name} LIMIT 1`);
+          expect(await service.database.query(held)).toEqual([{ held: true }]);
+          const [later] = await someNotes(client, 1);
+          await client.patch(`/v1/recordings/${later}`, { title: 'Later' }).expect(200);
+          await client.delete(`/v1/recordings/${id}`).expect(204);
+          const second = await run(environment, 'backup', '--place', await folder());
+          expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('Another backup or restore') });
+          const { rows } = await snapshot.query('SELECT id FROM recordings WHERE account_id = $1', [client.accountId]);
+          return rows;
+        },
+      ),
+    );
+    expect(seen).toEqual([{ id }]);
+    expect(await service.database.query(held)).toEqual([{ held: false }]);
+  }, 60_000);
+
+  it('it begins after a migration that is in progress', async () => {
+    const said: string[] = [];
+    let copied: Promise<string> | undefined;
+    await service.database.transact(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      copied = inSnapshot(
+        env(),
+        (message) => said.push(message),
+        async () => 'copied',
+      );
+      await eventually(() => said.length > 0);
+      expect(await Promise.race([copied, 'waiting'])).toBe('waiting');
+    });
+    expect(await copied).toBe('copied');
+    expect(said).toEqual(['A migration is in progress. Trying again every second.']);
+  }, 60_000);
 });
 
 describe('a damaged backup', () => {
