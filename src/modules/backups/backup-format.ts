@@ -92,17 +92,24 @@ export function serializeManifest(manifest: BackupManifest): string {
   return `${JSON.stringify({ manifest, sha256: sumOf(JSON.stringify(manifest)) })}\n`;
 }
 
+/** Without its manifest it counts as interrupted, and the next backup removes what is left of it. */
+const damagedManifest = (id: string, cause?: unknown): InvalidBackupError =>
+  new InvalidBackupError(
+    `backups/${id}/manifest.json is damaged. Restore another backup; to make the next one, remove this file and add --full.`,
+    { cause },
+  );
+
 /** @throws InvalidBackupError */
 export function parseManifest(id: string, text: string): BackupManifest {
   let found: { manifest?: BackupManifest; sha256?: string } | null;
   try {
     found = JSON.parse(text) as typeof found;
   } catch (error) {
-    throw new InvalidBackupError(`The manifest of the backup ${id} is damaged.`, { cause: error });
+    throw damagedManifest(id, error);
   }
   const { manifest, sha256 } = found ?? {};
   if (!manifest || sha256 !== sumOf(JSON.stringify(manifest)) || manifest.id !== id) {
-    throw new InvalidBackupError(`The manifest of the backup ${id} is damaged.`);
+    throw damagedManifest(id);
   }
   if (manifest.format !== BACKUP_FORMAT) {
     throw new InvalidBackupError(
