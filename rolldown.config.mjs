@@ -28,6 +28,8 @@ export default defineConfig({
     dir: BUNDLES,
     // Node lets V8 keep the compiled code of scripts, not of ES modules.
     format: 'cjs',
+    // A script that V8 compiles from its cache has no `import`.
+    dynamicImportInCjs: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     // Decorators need reflect-metadata to be evaluated before them.

@@ -22,6 +22,8 @@ import { isApiRequest, validateRequestLine } from './platform/http/server/reques
 import { addConnectionMetrics, MetricsMiddleware } from './platform/observability/metrics.js';
 import { RequestLogMiddleware } from './platform/observability/request-log.middleware.js';
 import { StructuredLoggerService } from './platform/observability/structured-logger.service.js';
+import { traceRequests } from './platform/observability/traces/trace.middleware.js';
+import { traces } from './platform/observability/traces/traces.js';
 
 /** The service, ready to listen. Bodies are read after the guards, so there is no global body parser. */
 export async function createApp(env: Env, extensions: Extension[]): Promise<NestExpressApplication> {
@@ -55,6 +57,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const adapter = app.getHttpAdapter();
   if (adapter instanceof BoundedExpressAdapter) addConnectionMetrics(app.get(Registry), adapter.limiter);
   app.get(Registry).registerMetric(Egress.of(env).failures);
+  if (traces.isOn) app.use(traceRequests);
   app.use(log.use.bind(log));
   app.use(metrics.use.bind(metrics));
   app.use(securityHeaders);

@@ -3,6 +3,8 @@ import type { Extension } from '../extension.js';
 import { type Env, readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/unavailable.js';
+import { startTraces } from '../platform/observability/traces/start-traces.js';
+import { traces } from '../platform/observability/traces/traces.js';
 
 /** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
 const STOP_MS = 10_000;
@@ -13,8 +15,12 @@ export async function runService(extensions: Extension[]): Promise<void> {
   try {
     env = readEnv(process.env);
     protectProcess();
+    await startTraces(env);
     const app = await createApp(env, extensions);
-    stopOnSignals(() => app.close());
+    stopOnSignals(async () => {
+      await app.close();
+      await traces.stop();
+    });
     await app.listen(env.port, env.host);
     app.flushLogs();
   } catch (error) {

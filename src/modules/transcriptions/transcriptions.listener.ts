@@ -2,6 +2,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import type { Tx } from '../../platform/database/database.service.js';
 import { EventBus } from '../../platform/database/event-bus.js';
+import { traces } from '../../platform/observability/traces/traces.js';
 import type { JobQueue } from '../../platform/queue/job-queue.js';
 import {
   RecordingAccepted,
@@ -21,6 +22,9 @@ export const TRANSCRIPTION_QUEUE = 'transcriptions';
 
 /** Names the recording to look at; its row says what is to be done. */
 export type TranscriptionJob = { recordingId: string };
+
+/** The work that its job announces, in the trace of its recording. */
+export const stepOf = (kind: 'run' | 'fetched' | 'rerun'): string => `transcribe ${kind}`;
 
 @Injectable()
 export class TranscriptionsListener implements OnModuleInit {
@@ -67,9 +71,13 @@ export class TranscriptionsListener implements OnModuleInit {
 
   private async enqueue(
     tx: Tx,
-    { id: recordingId, run }: RecordingSnapshot,
+    { id: recordingId, accountId, run }: RecordingSnapshot,
     kind: 'run' | 'fetched' | 'rerun',
   ): Promise<void> {
-    tx.afterCommit(() => void this.jobs.enqueue({ recordingId }, { deduplicationKey: `${kind}-${run}` }));
+    const attributes = { 'voice_notes.account.id': accountId, 'voice_notes.recording.id': recordingId };
+    const options = { attributes, begins: kind === 'run' };
+    const enqueue = () => this.jobs.enqueue({ recordingId }, { deduplicationKey: `${kind}-${run}` });
+    const work = { id: recordingId, run, step: stepOf(kind) };
+    tx.afterCommit(() => void traces.produce(work, 'enqueue transcription', options, enqueue));
   }
 }

@@ -46,6 +46,11 @@ describe('numbers of the environment', () => {
     ['COMPAT_TIMEOUT_SECONDS', 0, 3600],
     ['COMPAT_WAITING', 1, 100_000],
     ['COMPAT_WAITING_PER_ACCOUNT', 1, 100_000],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', 1, 600_000],
+    ['OTEL_BSP_SCHEDULE_DELAY', 1, 600_000],
+    ['OTEL_BSP_EXPORT_TIMEOUT', 1, 600_000],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', 1, 100_000],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 1, 10_000],
   ];
 
   it.each(BOUNDS)('%s is an integer from %i to %i', (name, min, max) => {
@@ -65,7 +70,16 @@ describe('numbers of the environment', () => {
       'SPEAKER_MEMORY_MB',
     ];
     const numbers = Object.entries(read(Object.fromEntries(optional.map((name) => [name, '16'])))).filter(isNumber);
-    expect(BOUNDS.map(([name]) => propertyOf(name)).toSorted()).toEqual(numbers.map(([name]) => name).toSorted());
+    const known = [...BOUNDS.map(([name]) => propertyOf(name)), 'otelTracesSamplerArg'];
+    expect(known.toSorted()).toEqual(numbers.map(([name]) => name).toSorted());
+  });
+
+  it('OTEL_TRACES_SAMPLER_ARG is a share', () => {
+    const name = 'OTEL_TRACES_SAMPLER_ARG';
+    expect(['0', '1', '1.0', ' 0.25 '].map((text) => valueOf(name, text))).toEqual([0, 1, 1, 0.25]);
+    for (const text of ['1.1', '-0', '.5', '5e-1', 'NaN', 'half']) {
+      expect(() => read({ [name]: text })).toThrow(refusal(name, 'must be a number from 0 to 1, such as 0.1'));
+    }
   });
 });
 

@@ -93,6 +93,50 @@ function readVariables(read: EnvReader) {
     /** Express's `trust proxy`: false, a number of hops, or the addresses and CIDRs of proxies. */
     trustProxy: read.trustProxy(),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info') as string,
+    ...readTraces(read),
+  };
+}
+
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
+const PROPAGATORS = ['tracecontext', 'baggage'];
+
+/**
+ * The variables of OpenTelemetry. Its exporter reads the endpoints, and from the time-out on what belongs to the connection,
+ * itself; here a wrong value is found at the start.
+ */
+function readTraces(read: EnvReader) {
+  const protocols: [string, ...string[]] = ['http:', 'https:'];
+  const samplers = SAMPLERS.flatMap((name) => [name, `parentbased_${name}`] as const);
+  const isPropagator = (item: string): boolean => item === 'none' || PROPAGATORS.includes(item);
+  const propagators = read.list('OTEL_PROPAGATORS', isPropagator, 'none, or tracecontext and baggage');
+  const isRatio = (text: string): boolean => /^(0(\.\d+)?|1(\.0+)?)$/.test(text);
+  const ratio = read.text('OTEL_TRACES_SAMPLER_ARG') ?? '1';
+  return {
+    otelSdkDisabled: read.oneOf('OTEL_SDK_DISABLED', ['true', 'false'], 'false') === 'true',
+    /** Null: `otlp` if there is an endpoint. */
+    otelTracesExporter:
+      read.text('OTEL_TRACES_EXPORTER') && read.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'none'),
+    otelExporterOtlpEndpoint: read.url('OTEL_EXPORTER_OTLP_ENDPOINT', protocols),
+    otelExporterOtlpTracesEndpoint: read.url('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', protocols),
+    otelExporterOtlpProtocol: read.oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', ['http/protobuf'], 'http/protobuf'),
+    otelExporterOtlpHeaders: read.text('OTEL_EXPORTER_OTLP_HEADERS'),
+    otelExporterOtlpTimeout: read.integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, 1, 600_000),
+    otelExporterOtlpCompression: read.oneOf('OTEL_EXPORTER_OTLP_COMPRESSION', ['none', 'gzip'], 'none'),
+    otelExporterOtlpCertificate: read.text('OTEL_EXPORTER_OTLP_CERTIFICATE'),
+    otelExporterOtlpClientCertificate: read.text('OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE'),
+    otelExporterOtlpClientKey: read.text('OTEL_EXPORTER_OTLP_CLIENT_KEY'),
+    otelServiceName: read.text('OTEL_SERVICE_NAME') ?? 'voice-notes',
+    /** As in a header: `name=value`, separated by commas. */
+    otelResourceAttributes: read.text('OTEL_RESOURCE_ATTRIBUTES'),
+    otelTracesSampler: read.oneOf('OTEL_TRACES_SAMPLER', samplers, 'parentbased_always_on'),
+    otelTracesSamplerArg: isRatio(ratio)
+      ? Number(ratio)
+      : read.refuse('OTEL_TRACES_SAMPLER_ARG', 'must be a number from 0 to 1, such as 0.1', 1),
+    otelPropagators: propagators.length > 0 ? propagators : PROPAGATORS,
+    otelBspScheduleDelay: read.integer('OTEL_BSP_SCHEDULE_DELAY', 5000, 1, 600_000),
+    otelBspExportTimeout: read.integer('OTEL_BSP_EXPORT_TIMEOUT', 30_000, 1, 600_000),
+    otelBspMaxQueueSize: read.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, 1, 100_000),
+    otelBspMaxExportBatchSize: read.integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512, 1, 10_000),
   };
 }
 

@@ -1,6 +1,7 @@
 import pg, { Client, type ClientConfig } from 'pg';
 import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type MigrationInterface } from 'typeorm';
 import type { Env } from '../config/env.js';
+import { traces } from '../observability/traces/traces.js';
 import { snakeCase } from './statement-parts.js';
 import { isQueryTimeout } from './unavailable.js';
 
@@ -106,8 +107,11 @@ export class WatchedClient extends Client {
     super(config);
     this.on('error', () => undefined);
     const query = this.query.bind(this) as Query;
+    const send: Query = traces.isOn
+      ? (...parameters) => traces.statement(parameters, query) as Promise<unknown>
+      : query;
     const watched: Query = (statement, ...others) => {
-      const answer = query(adapt(statement, config), ...others);
+      const answer = send(adapt(statement, config), ...others);
       // With a callback the caller is the pool, which destroys a client after every error.
       return typeof others.at(-1) === 'function' ? answer : answer.catch((error: unknown) => this.rethrow(error));
     };

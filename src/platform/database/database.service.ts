@@ -6,6 +6,7 @@ import type { ClientBase, Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { retry } from '../concurrency/retry.js';
+import { traces } from '../observability/traces/traces.js';
 
 /** What runs SQL: the pool, or one transaction. */
 export interface SqlRunner {
@@ -113,7 +114,7 @@ function rowsOf<Row>(answer: unknown): Row[] {
  * Held by `credential-cache.e2e.ts`, which counts the statements of a request.
  */
 export async function runPrepared<Row>(on: Pool | ClientBase, sql: string, values: unknown[]): Promise<Row[]> {
-  const { rows } = await on.query({ name: statementName(sql), text: sql, values });
+  const { rows } = await on.query(traces.bindStatement({ name: statementName(sql), text: sql, values }));
   return rows as Row[];
 }
 

@@ -23,19 +23,21 @@ export class MetricsMiddleware implements NestMiddleware {
   use(request: Request, response: Response, next: NextFunction): void {
     const stop = this.requests.startTimer();
     response.on('close', () => {
-      const route = (request.route as { path?: unknown } | undefined)?.path;
-      const known = typeof route === 'string' ? route : 'unknown';
-      stop({
-        method: KNOWN_METHODS.has(request.method) ? request.method : 'other',
-        route: known,
-        status: response.statusCode,
-      });
+      stop({ method: knownMethodOf(request), route: routeOf(request), status: response.statusCode });
     });
     next();
   }
 }
 
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+export const knownMethodOf = ({ method }: Request): string => (KNOWN_METHODS.has(method) ? method : 'other');
+
+/** With the names of its parameters in place of their values. */
+export function routeOf(request: Request): string {
+  const route = (request.route as { path?: unknown } | undefined)?.path;
+  return typeof route === 'string' ? route : 'unknown';
+}
 
 /** The Prometheus metrics of this process, to which each part adds its own. Labels never hold values chosen by clients. */
 export function createMetricsRegistry(bus: EventBus, database: DatabaseService): Registry {

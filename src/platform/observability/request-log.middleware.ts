@@ -4,6 +4,7 @@ import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { DestinationStream } from 'pino';
 import { redactSecrets } from '../secrets.service.js';
+import { traces } from './traces/traces.js';
 
 /** Where lines are written, and which statuses are logged. */
 export interface RequestLogMiddlewareOptions {
@@ -44,6 +45,7 @@ export class RequestLogMiddleware implements NestMiddleware {
       time: Date.now(),
       pid: process.pid,
       request_id: requestIdOf(request),
+      ...traces.fields(request),
       ...callerOf(request),
       method,
       path: redactSecrets(path).replace(END_USER, '$1…'),

@@ -1,6 +1,7 @@
 import { Injectable, type LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Env } from '../config/env.js';
+import { traces } from './traces/traces.js';
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
@@ -57,6 +58,7 @@ export function createLogger(env: Env, destination: DestinationStream): Logger {
       base: { pid: process.pid },
       formatters: { level: (level: string) => ({ level }) },
       serializers: { err: describeError },
+      ...(traces.isOn && { mixin: () => traces.fields() }),
     },
     destination,
   );

@@ -8,6 +8,7 @@ import { InvalidRequestError, ServiceUnavailableError } from '../../../platform/
 import type { JsonBody } from '../../../platform/http/input/json-body.js';
 import { AllowedNetworks, checkOutgoingUrl } from '../../../platform/http/outgoing/address-rules.js';
 import type { ReleaseSlot } from '../../../platform/rate-limit/shared-slots.js';
+import { traces } from '../../../platform/observability/traces/traces.js';
 import { DiskSpaceService } from '../../../platform/storage/disk-space.service.js';
 import { Spool } from '../../../platform/storage/spool.js';
 import { QuotasService } from '../quotas.service.js';
@@ -64,7 +65,7 @@ export class UploadRequestsService {
     try {
       // Whether it is a repeat is known when its body was read. What is stored is compared with the quotas in any case.
       if (hasKey || !mayRepeat) await this.refuseFull(accountId, context, minFileBytes(request));
-      const form = await this.read(request, fields, hasKey || mayRepeat);
+      const form = await traces.span('receive', {}, () => this.read(request, fields, hasKey || mayRepeat));
       try {
         const { acceptedFormats } = this.env;
         const repeats = fields.repeatRule?.() ?? null;

@@ -10,6 +10,7 @@ import { DatabaseService, type Tx } from '../../../platform/database/database.se
 import { emptyColumns } from '../../../platform/database/statement-parts.js';
 import { AccountSuspendedError, ConflictError, QuotaExceededError } from '../../../platform/errors/errors.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
+import { type SpanAttributes, traces } from '../../../platform/observability/traces/traces.js';
 import { ObjectRemovalsService } from '../../../platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { StorageUnavailableError } from '../../../platform/storage/file-system.js';
@@ -122,6 +123,7 @@ export class UploadService {
     const { url, callback } = readExtras(details);
     const upload: Upload = { form, url: form ? null : url, callback };
     const recording = await this.describe(accountId, form ?? linkedFile(url ?? ''), details, context);
+    traces.annotate(describeTraced(recording));
     if (context.isTest) refuseScripted(recording);
     const claim = claimOf(context, upload, recording);
     const earlier = claim && (await this.replay(recording, claim));
@@ -144,7 +146,8 @@ export class UploadService {
     const separateChannels = readSeparateChannels(details.channels, audio.channels);
     const speakers = readSpeakers(details);
     const retention = readRetention(details);
-    const id = uuidv7();
+    // With traces, that of the request's trace, which is then the recording's, too (docs/operations.md#traces).
+    const id = traces.takeId() ?? uuidv7();
     const now = new Date();
     return {
       ...EMPTY,
@@ -193,14 +196,17 @@ export class UploadService {
     quotas: Quotas,
   ): Promise<UploadResult> {
     const { objectKey, accountId, fileSizeBytes: bytes, durationMs } = recording;
+    const { form } = upload;
     const reserved = this.quotas.reserve({ objectKey, accountId, bytes, durationMs }, quotas);
     try {
       // The file is written at once, and gets its key when that is reserved, so that neither waits for the other.
-      await (upload.form ? this.objectStore.put(objectKey, upload.form.file, reserved) : reserved);
-      await this.database.transact(async (tx) => {
-        await this.claimKey(tx, recording, claim);
-        await this.insert(tx, recording, upload);
-      });
+      await (form ? traces.span('store', {}, () => this.objectStore.put(objectKey, form.file, reserved)) : reserved);
+      await traces.span('commit', {}, () =>
+        this.database.transact(async (tx) => {
+          await this.claimKey(tx, recording, claim);
+          await this.insert(tx, recording, upload);
+        }),
+      );
       return { recording, replayed: false };
     } catch (error) {
       const mayArriveLate = error instanceof StorageUnavailableError && error.mayArriveLate;
@@ -265,6 +271,13 @@ export class UploadService {
     return null;
   }
 }
+
+const describeTraced = ({ id, accountId, durationMs, fileSizeBytes }: Recording): SpanAttributes => ({
+  'voice_notes.account.id': accountId,
+  'voice_notes.recording.id': id,
+  'voice_notes.audio.seconds': durationMs / 1000,
+  'voice_notes.audio.bytes': fileSizeBytes,
+});
 
 const linkedFile = (url: string): FileToCome => {
   const originalFilename = nameInUrl(url);

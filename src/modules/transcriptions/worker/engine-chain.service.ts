@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
+import { traces } from '../../../platform/observability/traces/traces.js';
 import { type Lease, spokenKey } from '../../recordings/leases/recording-leases.service.js';
 import { decoderProblem } from '../audio/decoder.js';
 import { type EngineChoice, takenLanguages } from '../engines/engine-choice.js';
@@ -155,7 +156,10 @@ export class EngineChainService {
     const input = { ...audio, languages, maxSeconds: choice.maxSeconds, onText };
     const startedAt = performance.now();
     try {
-      const result = await runtime.breaker.try(() => this.transcriber.transcribe(input, runtime));
+      const attributes = { 'voice_notes.engine': engine.name, 'voice_notes.model': engine.model };
+      const result = await traces.span('engine', attributes, () =>
+        runtime.breaker.try(() => this.transcriber.transcribe(input, runtime)),
+      );
       this.speed.record(engine.name, (performance.now() - startedAt) / 1000, result.durationSeconds);
       return { ...result, provider: engine.name, model: engine.model };
     } catch (error) {

@@ -1,6 +1,7 @@
 import { BYTES_PER_SECOND } from '../audio/pcm.js';
 import type { AudioChunk, ChunkTranscript } from '../engines/transcription-engine.js';
 import type { FairQueue, QueueEntry } from '../../../platform/concurrency/fair-queue.js';
+import { traces } from '../../../platform/observability/traces/traces.js';
 import { SeamJoiner } from './join-seams.js';
 import type { TranscribedChunk } from './join-transcripts.js';
 
@@ -36,6 +37,8 @@ export async function transcribeChunks({
   const signal = AbortSignal.any([outer, failure.signal]);
   const { aborted, forget } = rejectionOf(signal);
   const entry = queue.join(accountId, isBackground);
+  // A slot is given by the recording that has held it, in the trace of that.
+  const inTrace = traces.bind();
   const run = async (chunk: AudioChunk): Promise<TranscribedChunk> => {
     signal.throwIfAborted();
     // Aborts before the slot is free again, so that no other chunk of this recording takes it.
@@ -60,7 +63,7 @@ export async function transcribeChunks({
   const reported: Promise<void>[] = [];
   try {
     for await (const chunk of chunks(signal)) {
-      const { taken, result } = takeSlot(entry, secondsOf(chunk), () => run(chunk));
+      const { taken, result } = takeSlot(entry, secondsOf(chunk), () => inTrace(() => run(chunk)));
       reported.push(report(result, reported.at(-1)));
       // A failure ends the recording below.
       reported.at(-1)?.catch(() => undefined);

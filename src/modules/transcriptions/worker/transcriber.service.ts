@@ -1,5 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
+import { traces } from '../../../platform/observability/traces/traces.js';
 import { ANY_NUMBER } from '../../../platform/speakers.js';
 import { ChunkCutter } from '../audio/chunk-cutter.js';
 import { type AudioSource, decode } from '../audio/decoder.js';
@@ -268,7 +269,10 @@ export class TranscriberService {
     options: TranscribeOptions,
   ): Promise<ChunkTranscript> {
     try {
-      const transcript = await runtime.engine.transcribe(chunk, options);
+      const seconds = chunk.pcm.length / BYTES_PER_SECOND;
+      const transcript = await traces.span('chunk', { 'voice_notes.audio.seconds': seconds }, () =>
+        runtime.engine.transcribe(chunk, options),
+      );
       runtime.succeeded();
       const kept = dropInventedWords(runtime.engine.name, chunk, transcript);
       return storable(calibrated(kept, runtime.engine.calibration), { speakers: options.speakers !== undefined });
@@ -337,7 +341,7 @@ export class TranscriberService {
   /** Decodes one second more than the maximum, to detect recordings that are too long. */
   private decode(audio: AudioSource, channel: number | null, signal: AbortSignal): AsyncGenerator<Buffer> {
     const { maxAudioSeconds, sandbox } = this.env;
-    return decode(audio, { maxSeconds: maxAudioSeconds + 1, channel, signal, sandbox });
+    return traces.iterate('decode', decode(audio, { maxSeconds: maxAudioSeconds + 1, channel, signal, sandbox }));
   }
 }
 

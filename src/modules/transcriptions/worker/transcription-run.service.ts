@@ -2,6 +2,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
+import { type SpanAttributes, traces } from '../../../platform/observability/traces/traces.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { ObjectStore } from '../../../platform/storage/object-store.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../../platform/storage/file-system.js';
@@ -17,7 +18,7 @@ import { NoEngineError } from '../engines/engine-failures.js';
 import { sourcesOf } from '../engines/engine-vocabulary.js';
 import { CircuitBreaker } from '../engines/circuit-breaker.js';
 import { AudioRejectedError, EngineError } from '../engines/transcription-engine.js';
-import { TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
+import { stepOf, TRANSCRIPTION_QUEUE, type TranscriptionJob } from '../transcriptions.listener.js';
 import { type TextProgress, TextProgressService } from './text-progress.service.js';
 import { LongerThanCountedError, type TranscriptionResult } from './transcriber.service.js';
 import { type ChainInput, type ChainResult, EngineChainService } from './engine-chain.service.js';
@@ -72,6 +73,13 @@ export class TranscriptionRunService {
    * @returns null when the recording goes on, or failed by its audio.
    */
   async perform(lease: Lease, stopping: AbortSignal): Promise<EndedRun | null> {
+    const { id, run, rerun } = lease;
+    // A link that was fetched waits since it was accepted.
+    const work = { id, run, step: stepOf(rerun === null ? 'run' : 'rerun') };
+    return await traces.consume(work, 'transcribe', describeTraced(lease), () => this.performLeased(lease, stopping));
+  }
+
+  private async performLeased(lease: Lease, stopping: AbortSignal): Promise<EndedRun | null> {
     if (lease.isTest) {
       await this.performScripted(lease, stopping);
       return null;
@@ -194,11 +202,18 @@ export class TranscriptionRunService {
 
   /** Retried while Postgres restarts, because a transcription may have taken minutes. A repeated finish is harmless. */
   private async finish(lease: Lease, outcome: Outcome, signal: AbortSignal): Promise<boolean> {
-    return await retryWhileUnavailable(() => this.leases.finish(lease, outcome), { signal });
+    if (outcome.status === 'transcribed') {
+      const { provider, model } = outcome.transcript;
+      const seconds = outcome.durationMs / 1000;
+      traces.annotate({ 'voice_notes.engine': provider, 'voice_notes.model': model, [AUDIO_SECONDS]: seconds });
+    }
+    const finish = () => retryWhileUnavailable(() => this.leases.finish(lease, outcome), { signal });
+    return await traces.span('commit', {}, finish);
   }
 
   /** @returns whether the recording failed by crashes of the engine. */
   private async handleFailure(lease: Lease, error: unknown): Promise<boolean> {
+    traces.fail(error);
     if (error instanceof LeaseLostError) return false;
     const reason = this.audioProblem(lease, error);
     if (reason !== null) {
@@ -253,7 +268,7 @@ export class TranscriptionRunService {
 
   /** @returns as `RecordingLeasesService.finish`. */
   private async fail(lease: Lease, reason: string): Promise<boolean> {
-    return await this.leases.finish(lease, { status: 'failed', reason });
+    return await traces.span('commit', {}, () => this.leases.finish(lease, { status: 'failed', reason }));
   }
 
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
@@ -273,6 +288,16 @@ export class TranscriptionRunService {
     return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / RENEWALS_PER_LEASE);
   }
 }
+
+const AUDIO_SECONDS = 'voice_notes.audio.seconds';
+
+const describeTraced = ({ id, accountId, run, attempt, durationMs }: Lease): SpanAttributes => ({
+  'voice_notes.account.id': accountId,
+  'voice_notes.recording.id': id,
+  'voice_notes.run': run,
+  'voice_notes.attempt': attempt,
+  [AUDIO_SECONDS]: durationMs / 1000,
+});
 
 /** Whether the upload could not tell the length: it had to stop, or found none. That of a transcribed one was decoded. */
 const isEstimate = ({ bitRate, rerun }: Lease): boolean => bitRate === null && rerun === null;

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accountNotOnHold } from '../../../access/accounts.queries.js';
+import type { QueuedWork } from '../../../platform/observability/traces/work-ids.js';
+import type { WebhookEvent } from '../events/webhook-event.entity.js';
 import type { DatabaseService, SqlRunner, Tx } from '../../../platform/database/database.service.js';
 
 /** A delivery leased to this process, with all that is needed to send it. */
@@ -13,6 +15,10 @@ export interface ClaimedDelivery {
   /** The secret before, while it still signs (D37). */
   previousEncryptedSecret: string | null;
   eventId: string;
+  eventKind: string;
+  /** Null for an event that is about no recording. */
+  recordingId: string | null;
+  run: number | null;
   body: string;
   /** Number of this attempt, from 1. */
   attempt: number;
@@ -27,6 +33,13 @@ export interface ClaimedDelivery {
   /** By `performance.now()`. */
   claimedAt: number;
 }
+
+/** The deliveries of an event, in the trace of its recording, or in one of its own. */
+export const deliveryOf = ({ id, recordingId, run }: Pick<WebhookEvent, 'id' | 'recordingId' | 'run'>): QueuedWork => ({
+  id: recordingId ?? id,
+  run: run ?? 1,
+  step: `deliver ${id}`,
+});
 
 /** A delivery that its receiver accepted. */
 export interface DeliverySuccess {
@@ -79,7 +92,9 @@ export async function claimDueDeliveries(
      WHERE d.id = due.id AND w.id = d.webhook_id AND e.id = d.event_id
      RETURNING d.id, d.lease_token AS "leaseToken", d.webhook_id AS "webhookId", w.account_id AS "accountId", w.url,
        w.encrypted_secret AS "encryptedSecret",
-       CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId", e.body, d.attempts AS attempt, d.attempts_before AS "attemptsBefore",
+       CASE WHEN w.previous_secret_until > now() THEN w.previous_encrypted_secret END AS "previousEncryptedSecret", d.event_id AS "eventId",
+       e.kind AS "eventKind", e.recording_id AS "recordingId", e.run, e.body, d.attempts AS attempt,
+       d.attempts_before AS "attemptsBefore",
        w.failing_since IS NOT NULL AS "webhookIsFailing", due.taken_over AS "isTakenOver",
        extract(epoch FROM now() - d.next_attempt_at)::float8 AS "dueSeconds"`,
     [webhookId, count, randomUUID()],

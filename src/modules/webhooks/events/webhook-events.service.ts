@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../../platform/database/database.service.js';
+import { traces } from '../../../platform/observability/traces/traces.js';
+import { deliveryOf } from '../deliveries/deliveries.queries.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { EVENT_KINDS, type FeedKind } from './event-catalogue.js';
 import { endUserOf, withoutPersonalData, withoutText } from './event-payload.js';
@@ -61,8 +63,18 @@ export class WebhookEventsService {
     const { kind } = newEvent;
     if (!EVENT_KINDS.includes(kind)) throw new Error(`event kind ${kind} is not registered`);
     const event = this.prepare(tx, newEvent);
-    await insertEvent(tx, event);
-    await this.deliveries.fanOut(tx, event);
+    const { id, accountId, recordingId } = event;
+    const attributes = {
+      'voice_notes.account.id': accountId,
+      'voice_notes.recording.id': recordingId,
+      'voice_notes.event.id': id,
+      'voice_notes.event.type': kind,
+    };
+    const options = { attributes, begins: recordingId === null };
+    await traces.produce(deliveryOf(event), 'publish event', options, async () => {
+      await insertEvent(tx, event);
+      await this.deliveries.fanOut(tx, event);
+    });
   }
 
   /** Stores an event in `tx` that only the feed shows. */

@@ -3,12 +3,13 @@ import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { Counter, type Gauge, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
 import { repairsOf, valueGauge } from '../../../platform/observability/metrics.js';
+import { type SpanAttributes, traces } from '../../../platform/observability/traces/traces.js';
 import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limit.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { SignedSenderService } from './signed-sender.service.js';
 import { type DeliveryOutcome, isSuccess } from './webhook-sender.service.js';
-import type { ClaimedDelivery } from '../deliveries/deliveries.queries.js';
+import { type ClaimedDelivery, deliveryOf } from '../deliveries/deliveries.queries.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { DeliverySlots } from './delivery-slots.js';
 import { WebhookSendLoop } from './webhook-send-loop.js';
@@ -111,12 +112,16 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
   private start(webhookId: string, isFound: boolean): void {
     const callbacks = {
       claim: (count: number) => this.claims.run(() => this.deliveries.claim(webhookId, count)),
-      deliver: (delivery: ClaimedDelivery) => this.deliver(delivery),
+      deliver: (delivery: ClaimedDelivery) =>
+        traces.consume(deliveryOf({ ...delivery, id: delivery.eventId }), 'deliver', describeTraced(delivery), () =>
+          this.deliver(delivery),
+        ),
       release: (delivery: ClaimedDelivery) => this.save(delivery, () => this.deliveries.release(delivery)),
     };
     const loop = new WebhookSendLoop(callbacks, this.slots);
-    const ended = loop
-      .run()
+    // The timer of a delivery may have woken it.
+    const ended = traces
+      .outside(() => loop.run())
       .catch((error: unknown) => this.logger.warn({ err: error, webhook_id: webhookId }, 'webhook send loop crashed'))
       .finally(() => this.loops.delete(webhookId));
     this.loops.set(webhookId, { loop, ended, isFound });
@@ -127,6 +132,8 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     this.countBegin(delivery);
     const startedAt = performance.now();
     const outcome = await this.sender.send(delivery, this.stopping.signal);
+    traces.annotate({ 'http.response.status_code': outcome.status, 'error.type': outcome.errorKind });
+    if (!isSuccess(outcome)) traces.fail(null);
     const wasCancelled = this.stopping.signal.aborted && outcome.status === null;
     if (outcome.isOurs) {
       // Until the next look for due deliveries: others of the webhook would fail as well.
@@ -165,6 +172,16 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     }
   }
 }
+
+const describeTraced = (delivery: ClaimedDelivery): SpanAttributes => ({
+  'voice_notes.account.id': delivery.accountId,
+  'voice_notes.recording.id': delivery.recordingId,
+  'voice_notes.run': delivery.run,
+  'voice_notes.event.id': delivery.eventId,
+  'voice_notes.event.type': delivery.eventKind,
+  'voice_notes.webhook.id': delivery.webhookId,
+  'voice_notes.attempt': delivery.attempt,
+});
 
 const nameOf = ({ status, errorKind }: DeliveryOutcome): string =>
   status === null ? `${errorKind}` : `${Math.floor(status / 100)}xx`;
