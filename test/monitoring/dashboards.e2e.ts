@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,9 +35,12 @@ const MAY_BE_EMPTY = new Set([
 /** Set to a folder, it gets a picture of each dashboard, after so many seconds of load. */
 const { DASHBOARD_PICTURES: pictures, DASHBOARD_SECONDS: seconds = '12' } = process.env;
 
+const backups = mkdtempSync(join(tmpdir(), 'voice-notes-backups-'));
+afterAll(() => rmSync(backups, { recursive: true, force: true }));
+
 /** Neither sends mails nor makes backups in this test, but has the metrics of both. */
 const OPTIONAL = {
-  BACKUP_DESTINATION: join(tmpdir(), 'voice-notes-no-backups'),
+  BACKUP_DESTINATION: backups,
   SMTP_URL: 'smtp://127.0.0.1:9',
   SMTP_FROM: 'notes@example.com',
   PUBLIC_URL: 'https://notes.example.com',
