@@ -17,7 +17,8 @@ const WAIT_PAUSE_MS = 1000;
 export function runMigrations(extensions: Extension[]): Promise<string> {
   return withDataSource(extensions, async (dataSource) => {
     const ran = await migrate(dataSource, { onWait: (message) => process.stderr.write(`${message}\n`) });
-    await applyGrants(dataSource, grantsOf(extensions));
+    const isNewer = (await migrationStatus(dataSource)).some(({ status }) => status === 'of a newer release');
+    await applyGrants(dataSource, grantsOf(extensions), { onlyAdds: isNewer });
     return ran.length > 0 ? `migrated: ${ran.join(', ')}` : 'the schema is up to date';
   });
 }

@@ -83,6 +83,23 @@ describe('a process for each role, with a database role of its own (D38)', () =>
     expect(names).toEqual(tables.map(({ name }) => name).toSorted());
   });
 
+  it('takes nothing from a newer release when this one is rolled back to, and everything that is too much otherwise', async () => {
+    const newest = { name: 'OfANewerRelease1999999999999', timestamp: '1999999999999' };
+    const mayDelete = async (): Promise<boolean> => {
+      const [row] = await observer.database.query<{ may: boolean }>(
+        `SELECT has_table_privilege('${ROLES.api}', 'api_keys', 'DELETE') AS may`,
+      );
+      return row?.may ?? false;
+    };
+    await superuser.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [newest.timestamp, newest.name]);
+    await superuser.query(`GRANT DELETE ON api_keys TO ${ROLES.api}`);
+    expect((await runBuilt(asOwner(), 'dist/commands/migrate.js')).code).toBe(0);
+    expect(await mayDelete()).toBe(true);
+    await superuser.query('DELETE FROM migrations WHERE name = $1', [newest.name]);
+    expect((await runBuilt(asOwner(), 'dist/commands/migrate.js')).code).toBe(0);
+    expect(await mayDelete()).toBe(false);
+  });
+
   const FORBIDDEN: Record<Role, string[]> = {
     transcriber: [
       'SELECT 1 FROM api_keys',
