@@ -288,7 +288,7 @@ describe('while the rows of a backup are copied', () => {
         async () => 'copied',
       );
       await eventually(() => said.length > 0);
-      expect(await Promise.race([copied, 'waiting'])).toBe('waiting');
+      expect(await Promise.race([copied, Promise.resolve('waiting')])).toBe('waiting');
     });
     expect(await copied).toBe('copied');
     expect(said).toEqual(['A migration is in progress. Trying again every second.']);
