@@ -310,7 +310,16 @@ describe('the command line (D30)', () => {
   describe('help and usage errors need no database', () => {
     const ofAccounts = ['account:create', 'account:update', 'account:suspend', 'account:purge', 'account:list'];
     const ofCounters = ['counters:verify', 'counters:rebuild', 'audit:verify'];
-    const names = [...ofAccounts, 'key:create', 'key:list', 'key:revoke', 'secrets:rotate', ...ofCounters];
+    const ofBackups = ['backup', 'backup:list', 'backup:verify', 'restore'];
+    const names = [
+      ...ofAccounts,
+      ...ofBackups,
+      'key:create',
+      'key:list',
+      'key:revoke',
+      'secrets:rotate',
+      ...ofCounters,
+    ];
     const bare = (...args: string[]) => runCommand({ variables: {} }, ...args);
 
     it('--help names every command, and that of a command its options, with exit code 0', () =>
