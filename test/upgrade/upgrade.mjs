@@ -1,33 +1,18 @@
 // Upgrades a large database of the last release while it serves, as docs/operations.md says, and counts who waited:
 //   npm run upgrade-test -- [--recordings N]
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 
-import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { ROOT } from '../../scripts/lib/paths.mjs';
-import { run, waitUntil } from '../../scripts/lib/processes.mjs';
-import { prepareProject } from '../../scripts/lib/setup.mjs';
-import { printError, seconds, step, UserError } from '../../scripts/lib/steps.mjs';
-import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
-import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
-import { receiveEvents } from '../bench/lib/receivers.mjs';
-import { SHORT_RECORDING } from '../bench/lib/transcriptions.mjs';
-import { formOf, post } from '../bench/lib/uploads.mjs';
-import { Member } from '../chaos/fleet.mjs';
-import { buildRelease, lastRelease } from './old-release.mjs';
+import { waitUntil } from '../../scripts/lib/processes.mjs';
+import { printError, seconds, step } from '../../scripts/lib/steps.mjs';
+import { Load } from './load.mjs';
 import { fill } from './rows.mjs';
+import { connect, environmentOf, prepareOldRelease, runNode, STOP_MS } from './setup.mjs';
 
 /** The longest that a request may wait for a lock. */
 const LONGEST_WAIT_MS = 200;
 const SAMPLE_MS = 10;
-const READERS = 4;
-const UPLOAD_EVERY_MS = 1000;
-const STOP_MS = 30_000;
 /** Longer than a lease, should a worker have been lost. */
 const SETTLE_MS = 120_000;
 
@@ -36,30 +21,12 @@ const { values } = parseArgs({ options: { recordings: { type: 'string', default:
 const undo = [];
 
 async function main(recordings) {
-  await ensureSystemPackages(cleanEnvironment());
-  await prepareProject();
-  const folder = mkdtempSync(join(tmpdir(), 'voice-notes-upgrade-'));
-  undo.push(() => rmSync(folder, { recursive: true, force: true }));
-  const { name, commit } = lastRelease();
-  const old = join(folder, 'release');
-  await step(`Build ${name}`, () => buildRelease(commit, old));
-  const services = await startTemporaryServices({ durable: true });
-  undo.push(() => services.stop());
-  const env = environmentOf(services, folder);
-  const database = await connect(env);
-  await runNode(old, ['dist/commands/migrate.js'], env);
-  const credentials = await createAccount(old, env);
+  const { old, services, env, database, credentials, start } = await prepareOldRelease(undo);
   await step('Rows', () => fill(database, recordings));
 
-  const start = async (member, roles, root) => {
-    const started = await Member.create(member, roles, { env, folder, root });
-    undo.push(() => started.stop(STOP_MS));
-    if (!(await waitUntil(() => started.isReady(), 60_000))) throw new UserError(`${member} did not become ready`);
-    return started;
-  };
   const oldApis = [await start('old-api-1', 'api', old), await start('old-api-2', 'api', old)];
   const oldWorker = await start('old-worker', 'worker', old);
-  const load = await Load.start(oldApis, credentials);
+  const load = await Load.start(oldApis, credentials, undo);
   const waits = await watchWaits(env);
   await sleep(5000);
   const before = waits.longest();
@@ -101,42 +68,6 @@ async function main(recordings) {
   return results.every(([, , isGood]) => isGood);
 }
 
-function environmentOf(services, folder) {
-  return {
-    ...cleanEnvironment(),
-    ...services.env,
-    NODE_ENV: 'production',
-    HOST: '127.0.0.1',
-    SECRET_KEY: randomBytes(32).toString('hex'),
-    STORAGE_DIR: join(folder, 'storage'),
-    CONSOLE: 'off',
-    ADDRESS_RATE_LIMIT: '1000000/1000000',
-    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-    TRANSCRIPTION_ENGINE: 'pocketsphinx',
-    LOG_LEVEL: 'warn',
-  };
-}
-
-async function connect(env) {
-  const client = new pg.Client({ connectionString: env.DATABASE_URL });
-  await client.connect();
-  undo.push(() => client.end());
-  return client;
-}
-
-async function runNode(cwd, args, env) {
-  const { code, stdout, output } = await run(process.execPath, args, { cwd, env });
-  if (code !== 0) throw new UserError(`${args.join(' ')} failed:\n${output}`);
-  return stdout;
-}
-
-async function createAccount(root, env) {
-  const limits = ['--plan', 'enterprise', '--rate-limit', '1000000', '--burst-limit', '1000000'];
-  const args = ['account:create', '--name', 'Upgrade', '--email', 'u@example.com', ...limits, '--json'];
-  const made = JSON.parse(await runNode(root, ['dist/commands/cli.js', ...args], env));
-  return { 'X-Service-API-Key': made.api_key, 'X-Service-API-Secret': made.api_secret };
-}
-
 /** Ends a process as an operator does, takes it from the load balancer first, and starts it again. */
 async function restart(member, load, start, root) {
   await load.without(member);
@@ -145,84 +76,9 @@ async function restart(member, load, start, root) {
   return started;
 }
 
-/** Reads and uploads at a constant rate, each request to the next process. Nothing is repeated. */
-class Load {
-  requests = 0;
-  failures = [];
-  uploads = [];
-  #stopped = false;
-  #loops = [];
-
-  static async start(members, headers) {
-    const load = new Load();
-    Object.assign(load, { members: [...members], headers, receiver: await receiveEvents() });
-    undo.push(() => load.receiver.close());
-    const body = JSON.stringify({ url: load.receiver.url, events: ['recording.transcribed', 'recording.failed'] });
-    await load.#request('/v1/webhooks', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-    load.#loops = [...Array.from({ length: READERS }, (_, i) => load.#read(i)), load.#upload()];
-    return load;
-  }
-
-  undelivered() {
-    return this.uploads.filter((id) => !this.receiver.arrivals.has(id)).length;
-  }
-
-  /** Sends it no more requests, and stops it when it has answered those that it has. */
-  async without(member) {
-    this.members = this.members.filter((other) => other !== member);
-    await sleep(1000);
-    await member.stop(STOP_MS);
-  }
-
-  async stop() {
-    this.#stopped = true;
-    await Promise.all(this.#loops);
-  }
-
-  async #read(first) {
-    const paths = [
-      '/v1/recordings',
-      '/v1/recordings?status=transcribed',
-      '/v1/account/usage',
-      '/v1/events',
-      '/v1/account',
-    ];
-    for (let i = first; !this.#stopped; i++) {
-      await this.#request(paths[i % paths.length]);
-      await sleep(20);
-    }
-  }
-
-  async #upload() {
-    const body = formOf(readFileSync(SHORT_RECORDING));
-    while (!this.#stopped) {
-      const answer = await this.#counted('POST /v1/recordings', (url) =>
-        post(`${url}/v1/recordings`, { headers: this.headers, body }),
-      );
-      if (answer?.status === 201) this.uploads.push(JSON.parse(answer.body).id);
-      await sleep(UPLOAD_EVERY_MS);
-    }
-  }
-
-  #request(path, { headers, ...options } = {}) {
-    return this.#counted(path, async (url) => {
-      const response = await fetch(url + path, { ...options, headers: { ...this.headers, ...headers } });
-      return { status: response.status, body: await response.text() };
-    });
-  }
-
-  async #counted(what, send) {
-    const member = this.members[this.requests++ % this.members.length];
-    const answer = await send(member.url).catch((error) => ({ status: 0, body: `${error.cause ?? error}` }));
-    if (answer.status < 200 || answer.status > 299)
-      this.failures.push(`${member.name} ${what}: ${answer.status} ${answer.body}`);
-    return answer;
-  }
-}
-
 /** Looks all the time which statement waits for a lock and since when, other than those of the migrations. */
 async function watchWaits(env) {
-  const client = await connect(env);
+  const client = await connect(env, undo);
   let longest = { ms: 0, query: '' };
   let stopped = false;
   const loop = (async () => {
@@ -250,7 +106,7 @@ async function schemaDiffers(database, { env }) {
   url.pathname = '/upgrade_new';
   const other = { ...env, DATABASE_URL: url.href };
   await runNode(ROOT, ['dist/commands/migrate.js'], environmentOf({ env: other }, ROOT));
-  const [upgraded, made] = [await schemaOf(database), await schemaOf(await connect(other))];
+  const [upgraded, made] = [await schemaOf(database), await schemaOf(await connect(other, undo))];
   const different = [
     ...upgraded.filter((line) => !made.includes(line)),
     ...made.filter((line) => !upgraded.includes(line)),

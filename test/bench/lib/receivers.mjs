@@ -2,14 +2,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 
-/** Answers at once. `arrivals` holds the time at which the first event of each recording came. */
+/** Answers at once. `arrivals` holds the time at which the first event of each recording came, `counts` how often each event did. */
 export async function receiveEvents() {
-  const arrivals = new Map();
+  const [arrivals, counts] = [new Map(), new Map()];
   const server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (chunk) => (text += chunk));
     request.on('end', () => {
       const { id } = JSON.parse(text).recording;
+      const event = request.headers['x-service-event-id'];
+      counts.set(event, (counts.get(event) ?? 0) + 1);
       if (!arrivals.has(id)) arrivals.set(id, Date.now());
       response.end();
     });
@@ -20,7 +22,7 @@ export async function receiveEvents() {
     server.close();
     server.closeAllConnections();
   };
-  return { url: `http://127.0.0.1:${server.address().port}/`, arrivals, close };
+  return { url: `http://127.0.0.1:${server.address().port}/`, arrivals, counts, close };
 }
 
 /** Takes connections and never answers. */
