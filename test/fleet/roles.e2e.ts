@@ -303,6 +303,27 @@ describe('a process for each role, with a database role of its own (D38)', () =>
     }
   });
 
+  it.each([
+    ['api', []],
+    ['transcriber', ['transcription_recordings']],
+    [
+      'deliverer',
+      [
+        'deliveries_waiting_seconds',
+        'audit_unsealed_seconds',
+        'reconciler_last_round_timestamp_seconds',
+        'accounts_near_quota{plan="free",quota="stored_bytes",percent="80"}',
+      ],
+    ],
+  ] as const)('%s shows the figures of Postgres that its rights let it read', async (role, own) => {
+    await observer.account('free');
+    const all = ['recordings_waiting', 'recordings_unprocessed_seconds{plan="free"}', 'health_check{check="postgres"}'];
+    await eventually(async () => {
+      const text = await (await fetch(`${processes[role].url}/metrics`)).text();
+      return [...all, ...own].every((name) => text.includes(`\n${name} `));
+    });
+  });
+
   it('does not start without SECRET_KEY, but as transcriber', async () => {
     const missing = 'Invalid environment variables:\n  SECRET_KEY is required';
     const variables = { ...environment.variables, SECRET_KEY: '' };
