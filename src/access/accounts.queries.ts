@@ -56,7 +56,7 @@ export async function isRecordingOfUser(
   return found.length > 0;
 }
 
-/** Where the parts of the archive of an account lie in storage (docs/decisions/0041). */
+/** Where the parts of the archive of an account lie in storage, unless its row says otherwise (docs/decisions/0041). */
 export const exportPrefix = ({ accountId, id }: { accountId: string; id: string }): string =>
   `${accountId}/exports/${id}`;
 
@@ -66,9 +66,9 @@ export const exportPrefix = ({ accountId, id }: { accountId: string; id: string 
  */
 export async function endAccountExport(runner: SqlRunner, accountId: string): Promise<void> {
   await runner.query(
-    `WITH ended AS (DELETE FROM account_exports WHERE account_id = $1 RETURNING account_id, id, parts)
+    `WITH ended AS (DELETE FROM account_exports WHERE account_id = $1 RETURNING account_id, id, parts, prefix)
      UPDATE object_removals r SET remove_after = now() FROM ended, generate_series(0, ended.parts - 1) n
-     WHERE r.object_key = ended.account_id || '/exports/' || ended.id || '/' || n || '.tar'`,
+     WHERE r.object_key = coalesce(prefix, ended.account_id || '/exports/' || ended.id) || '/' || n || '.tar'`,
     [accountId],
   );
 }

@@ -45,6 +45,8 @@ const CORE: Grants = {
   },
   audit_logs: { api: 'SELECT, INSERT, UPDATE', deliverer: 'SELECT, INSERT, UPDATE' },
   account_exports: { api: ALL, deliverer: 'SELECT, DELETE' },
+  // Wrapped. A transcriber reads audio, and never stores any.
+  storage_keys: { api: 'SELECT, INSERT', transcriber: 'SELECT', deliverer: 'SELECT, INSERT' },
   request_errors: { api: ALL, deliverer: 'SELECT, DELETE' },
 
   recordings: {

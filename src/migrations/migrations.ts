@@ -25,6 +25,7 @@ import { Passkeys1795601800000 } from './0024-passkeys.js';
 import { SignInMails1795601900000 } from './0025-sign-in-mails.js';
 import { AccountExports1795602000000 } from './0026-account-exports.js';
 import { LengthOrder1795602100000 } from './0027-length-order.js';
+import { StorageKeys1795602200000 } from './0028-storage-keys.js';
 import { Backups1795602400000 } from './0030-backups.js';
 
 const CORE: Migration[] = [
@@ -53,6 +54,7 @@ const CORE: Migration[] = [
   SignInMails1795601900000,
   AccountExports1795602000000,
   LengthOrder1795602100000,
+  StorageKeys1795602200000,
   Backups1795602400000,
 ];
 

@@ -8,7 +8,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Env } from './config/env.js';
 
 const GCM_IV_BYTES = 12;
@@ -26,7 +26,7 @@ export class SecretsService {
   private readonly currentKeys: DerivedKeys | null;
   private readonly previous: DerivedKeys | null;
 
-  constructor(env: Env) {
+  constructor(@Inject(Env) env: Pick<Env, 'secretKey' | 'secretKeyPrevious'>) {
     this.currentKeys = env.secretKey === null ? null : new DerivedKeys(env.secretKey);
     this.previous = env.secretKeyPrevious === null ? null : new DerivedKeys(env.secretKeyPrevious);
   }

@@ -25,6 +25,7 @@ const SETS = {
       values: {
         SECRET_KEY,
         REDIS_URL: 'rediss://:secret@redis.example.com:6379',
+        STORAGE_KEY: `${SECRET_KEY}y`,
         S3_ACCESS_KEY_ID: 'id',
         S3_SECRET_ACCESS_KEY: 'secret',
         METRICS_TOKEN: 'a token of 16 characters',
@@ -166,7 +167,14 @@ describe('docker/chart', () => {
   });
 
   chartTest('gives each role its own secrets, and no others', async () => {
-    const all = ['DATABASE_URL', 'REDIS_URL', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'METRICS_TOKEN'];
+    const all = [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'S3_ACCESS_KEY_ID',
+      'S3_SECRET_ACCESS_KEY',
+      'METRICS_TOKEN',
+      'STORAGE_KEY',
+    ];
     const expected = {
       owner: ['DATABASE_URL'],
       api: [...all, 'SECRET_KEY', 'OIDC_PROVIDERS'],
@@ -274,7 +282,7 @@ describe('docker/chart', () => {
     const secrets = [...read('src/platform/config/env-reader.ts').matchAll(/^ {2}'([A-Z0-9_]+)',$/gm)].map(
       ([, name]) => name,
     );
-    expect(secrets).toHaveLength(20);
+    expect(secrets).toHaveLength(22);
     const itself = new Set(['HOST', 'MODELS_FOLDER', 'MODELS_URL', 'NODE_ENV', 'PORT', 'ROLES', 'STORAGE_DIR']);
     const names = [...namesOfVariables()].filter((name) => !secrets.includes(name) && !itself.has(name));
     expect(new Set(schema.definitions.config.propertyNames.enum)).toEqual(new Set(names));
@@ -539,6 +547,11 @@ const IMPOSSIBLE = [
   ['small', { config: { DATABASE_POOLER: true } }, /behind PgBouncer: set database\.directHost/],
   ['one-machine', { secrets: { values: { REDIS_URL: 'redis://x' } } }, /leave out secrets\.values\.REDIS_URL/],
   ['small', { secrets: { values: { S3_ACCESS_KEY_ID: '' } } }, /belong together: set both/],
+  [
+    'small',
+    { config: { STORAGE_ENCRYPTION: 'key' }, secrets: { values: { STORAGE_KEY: '' } } },
+    /Transcribers have no SECRET_KEY.*STORAGE_KEY/,
+  ],
   [
     'small',
     { config: { STORAGE_DRIVER: 'disk' } },

@@ -31,7 +31,6 @@ import { claimLiveWords } from '../../src/modules/live/words/live-words.queries.
 import { compactUsageCounters } from '../../src/modules/recordings/usage-counters/usage-counters.queries.js';
 import type { SqlRunner, Tx } from '../../src/platform/database/database.service.js';
 import { NO_SPEAKERS } from '../../src/platform/speakers.js';
-import type { Env } from '../../src/platform/config/env.js';
 import { SecretsService } from '../../src/platform/secrets.service.js';
 import {
   beginDueRemovals,
@@ -109,7 +108,7 @@ describe('API keys', () => {
 
   it('whose hash is under another key are told, those that may still be used, in the order of their making', async () => {
     await query('DELETE FROM api_keys');
-    const previous = new SecretsService({ secretKey: PREVIOUS, secretKeyPrevious: null } as Env);
+    const previous = new SecretsService({ secretKey: PREVIOUS, secretKeyPrevious: null });
     const old = `secret_hash = '${previous.hash('x')}'`;
     await create();
     const [b, a, lost] = [await create(), await create(), await create()];

@@ -4,7 +4,7 @@
 {{- $keys := list "DATABASE_URL" -}}
 {{- if ne .part "owner" -}}
 {{- $keys = append $keys "REDIS_URL" -}}
-{{- $optional := list "REDIS_SENTINEL_PASSWORD" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" "METRICS_TOKEN" "EGRESS_PROXY_URL" "OTEL_EXPORTER_OTLP_HEADERS" -}}
+{{- $optional := list "REDIS_SENTINEL_PASSWORD" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" "METRICS_TOKEN" "STORAGE_KEY" "STORAGE_KEY_PREVIOUS" "EGRESS_PROXY_URL" "OTEL_EXPORTER_OTLP_HEADERS" -}}
 {{- if eq .part "transcriber" -}}
 {{- $optional = concat $optional (list "OPENAI_API_KEY" "OPENAI_CLIENT_CERT" "OPENAI_CLIENT_KEY") -}}
 {{- else -}}

@@ -32,6 +32,8 @@ import { createLogger, standardError } from '../../platform/observability/struct
 import { MailerService } from '../../platform/mail/mailer.service.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
+import { StorageKey } from '../../platform/storage/encryption/storage-key.entity.js';
+import { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
 
 /**
  * The services that the commands use, rather than their modules: those bring controllers, uploads and metrics, whose
@@ -46,11 +48,22 @@ class AdminModule {
         ConfigModule.forRoot(env),
         // Commands may count the rows of all accounts, and the operator waits for them.
         DatabaseModule.forRoot(migrationsOf(extensions), { connectAttempts: 1, statementTimeoutMs: 0 }),
-        TypeOrmModule.forFeature([Account, ApiKey, AuditEntry, AuditLog, Webhook, Person, Membership, SignInLink]),
+        TypeOrmModule.forFeature([
+          Account,
+          ApiKey,
+          AuditEntry,
+          AuditLog,
+          Webhook,
+          Person,
+          Membership,
+          SignInLink,
+          StorageKey,
+        ]),
       ],
       providers: [
         RedisService,
         SecretsService,
+        StorageKeysService,
         CredentialVersionsService,
         UsageService,
         CounterAuditService,

@@ -8,9 +8,9 @@ import { AuditLogService } from '../../modules/audit/audit-log.service.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
-import type { ObjectStore } from '../../platform/storage/object-store.js';
+import { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
 import { Spool } from '../../platform/storage/spool.js';
-import { selectObjectStore } from '../../platform/storage/storage.module.js';
+import { openObjectStore, selectObjectStore } from '../../platform/storage/storage.module.js';
 import { recordByOperator } from './admin-context.js';
 
 /** Reads an export of an account into this installation. Exit code 1 when its audit log does not hold. */
@@ -22,12 +22,14 @@ export const importAccount =
     await spool.prepare();
     const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
     const archive = await ArchiveReader.open(file);
-    const store: ObjectStore & { onApplicationShutdown?(): void } = await definition.open(env, spool);
+    const keys = app.get(StorageKeysService);
+    const store = await openObjectStore(definition, env, spool, keys);
     try {
-      const result = await new AccountImport(app.get(DatabaseService), store, spool, archive).run();
+      const encryption = env.storageEncryption === 'off' ? null : keys;
+      const result = await new AccountImport(app.get(DatabaseService), store, spool, archive, encryption).run();
       return await present(app, result);
     } finally {
-      store.onApplicationShutdown?.();
+      await store.onApplicationShutdown();
       await archive.close();
     }
   };

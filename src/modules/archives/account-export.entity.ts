@@ -17,6 +17,10 @@ export class AccountExport {
   @Column('timestamptz')
   leaseUntil: Date;
 
+  /** Of the keys of its parts; null for that of `exportPrefix`, as releases before have it. */
+  @Column('text', { nullable: true })
+  prefix: string | null;
+
   /** How many objects have been reserved. */
   @Column('integer')
   parts: number;

@@ -13,7 +13,7 @@ import { Spool } from '../../platform/storage/spool.js';
 import { TranscriptExportsService } from '../transcriptions/exports/transcript-exports.service.js';
 import { AccountExport } from './account-export.entity.js';
 import { ArchiveWriter } from './archive-writer.js';
-import { PartsWriter, readParts } from './archive-parts.js';
+import { PartsWriter, partsPrefix, readParts } from './archive-parts.js';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LEASE_SECONDS = 120;
@@ -42,9 +42,11 @@ export class AccountExportsService implements OnApplicationShutdown {
   /** Begins to prepare an archive, in place of the one before. @throws ConflictError while one is being prepared */
   async begin(accountId: string): Promise<AccountExport> {
     const now = new Date();
+    const id = uuidv7();
     const begun: AccountExport = {
       accountId,
-      id: uuidv7(),
+      id,
+      prefix: await partsPrefix(this.store, exportPrefix({ accountId, id })),
       status: 'preparing',
       leaseUntil: new Date(now.getTime() + LEASE_SECONDS * 1000),
       parts: 0,
@@ -80,8 +82,8 @@ export class AccountExportsService implements OnApplicationShutdown {
   }
 
   /** @throws ObjectNotFoundError, StorageUnavailableError */
-  read(of: Pick<AccountExport, 'accountId' | 'id'>, range: ByteRange, signal: AbortSignal) {
-    return readParts(this.store, exportPrefix(of), range, signal);
+  read(of: Pick<AccountExport, 'accountId' | 'id' | 'prefix'>, range: ByteRange, signal: AbortSignal) {
+    return readParts(this.store, prefixOf(of), range, signal);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -99,7 +101,7 @@ export class AccountExportsService implements OnApplicationShutdown {
         () => undefined,
       );
     }, RENEWAL_MS);
-    const parts = new PartsWriter(this.store, this.spool, exportPrefix(begun), async (part, key) => {
+    const parts = new PartsWriter(this.store, this.spool, prefixOf(begun), async (part, key) => {
       if (!(await reservePart(this.database, begun, part, key))) throw new Error('the export was ended');
     });
     try {
@@ -134,9 +136,11 @@ export class AccountExportsService implements OnApplicationShutdown {
   private async giveUp(begun: AccountExport, parts: number): Promise<void> {
     const { accountId, id } = begun;
     await this.exports.update({ accountId, id }, { status: 'failed' });
-    await discardParts(this.database, exportPrefix(begun), parts);
+    await discardParts(this.database, prefixOf(begun), parts);
   }
 }
+
+const prefixOf = (of: Pick<AccountExport, 'accountId' | 'id' | 'prefix'>): string => of.prefix ?? exportPrefix(of);
 
 /** SQL, because of the clock of the database. @returns whether the export is still wanted */
 async function renewLease(runner: SqlRunner, { accountId, id }: AccountExport): Promise<boolean> {

@@ -1,6 +1,8 @@
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import type { DatabaseService, SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { assertObjectKey, type ObjectStore } from '../../platform/storage/object-store.js';
+import { plainKeyOf } from '../../platform/storage/encryption/encrypted-key.js';
+import type { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
 import type { Spool } from '../../platform/storage/spool.js';
 import { type ArchivedTable, countArchivedRows, selectArchivedTables } from './account-tables.js';
 import type { Manifest } from './archive-format.js';
@@ -14,6 +16,7 @@ const CLAIMS = 1000;
 const KEYS = ['object_key', 'reserved_key'];
 
 interface StoredAudio {
+  /** In the archive, and then in this installation. */
   key: string;
   size: number;
 }
@@ -43,11 +46,13 @@ type Row = Record<string, unknown>;
 
 /** Reads the archive of an account into an installation that does not have this account (docs/decisions/0041). */
 export class AccountImport {
+  /** @param keys when this installation encrypts audio */
   constructor(
     private readonly database: DatabaseService,
     private readonly store: ObjectStore,
     private readonly spool: Spool,
     private readonly archive: ArchiveReader,
+    private readonly keys: StorageKeysService | null,
   ) {}
 
   /** @throws InvalidArchiveError, after which nothing is left */
@@ -58,10 +63,13 @@ export class AccountImport {
     await this.refuseNewer(manifest);
     const tables = await this.tablesOf(manifest);
     const contents = await this.verify(ids, tables);
+    const version = await this.keys?.prepare(ids);
+    for (const audio of contents.audio.values()) audio.key = await this.store.keyFor(audio.key);
     await this.storeAudio(contents);
     await this.database.transact(async (tx) => {
       await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-      await this.insertRows(tx, tables);
+      await this.insertRows(tx, tables, version);
+      await this.keys?.insertPrepared(tx);
       await this.compareRows(tx, tables, ids, contents);
       await claimObjects(tx, objectsOf(contents));
     });
@@ -133,12 +141,13 @@ export class AccountImport {
     }
   }
 
-  private async insertRows(tx: Tx, tables: readonly ArchivedTable[]): Promise<void> {
+  private async insertRows(tx: Tx, tables: readonly ArchivedTable[], version?: number): Promise<void> {
+    const place = { bucket: this.store.bucket, version: version === undefined ? '' : `/k${version}` };
     const known = new Map(tables.map((table) => [table.name, table]));
     for await (const member of this.archive.members()) {
       if (member.kind !== 'rows') continue;
       const lines = await this.linesOf(member);
-      await insertLines(tx, known.get(member.table) as ArchivedTable, lines, this.store.bucket);
+      await insertLines(tx, known.get(member.table) as ArchivedTable, lines, place);
     }
   }
 
@@ -205,7 +214,7 @@ function isOwnKey(key: string, ids: readonly string[]): boolean {
   } catch {
     return false;
   }
-  const [owner, folder] = key.split('/', 2);
+  const [owner, folder] = plainKeyOf(key).split('/', 2);
   return ids.includes(owner as string) && folder !== 'exports';
 }
 
@@ -265,23 +274,26 @@ async function claimObjects(tx: Tx, keys: readonly string[]): Promise<void> {
   }
 }
 
-/** SQL, because Postgres reads the rows as it wrote them. The bucket is that of this installation. */
+/** As it stands in the keys of encrypted objects (encrypted-key.ts). */
+const KEY_IN_PLACE = `regexp_replace("object_key", '^([^/]+)(/k[0-9]+)?/', '\\1' || $3::text || '/')`;
+
+/** SQL, because Postgres reads the rows as it wrote them. Bucket and version of the key are those of this installation. */
 async function insertLines(
   tx: Tx,
   { name, columns }: ArchivedTable,
   lines: readonly string[],
-  bucket: string,
+  { bucket, version }: { bucket: string; version: string },
 ): Promise<void> {
   const names = columns.map((column) => `"${column}"`).join(', ');
-  const values = columns
-    .map((column) => (name === 'recordings' && column === 'bucket' ? '$2::text' : `"${column}"`))
-    .join(', ');
+  const isPlaced = name === 'recordings';
+  const placed: Record<string, string> = isPlaced ? { bucket: '$2::text', object_key: KEY_IN_PLACE } : {};
+  const values = columns.map((column) => placed[column] ?? `"${column}"`).join(', ');
   // A person who came with another account stays as this installation knows them.
   const conflict = name === 'people' ? 'ON CONFLICT (id) DO NOTHING' : '';
   try {
     await tx.query(
       `INSERT INTO ${name} (${names}) SELECT ${values} FROM jsonb_populate_recordset(NULL::${name}, $1::jsonb) ${conflict}`,
-      [`[${lines.join(',')}]`, ...(name === 'recordings' ? [bucket] : [])],
+      [`[${lines.join(',')}]`, ...(isPlaced ? [bucket, version] : [])],
     );
   } catch (error) {
     throw new InvalidArchiveError(`The rows of ${name} cannot be inserted: ${(error as Error).message}.`, {

@@ -79,6 +79,7 @@ const NOT_ARCHIVED: Readonly<Record<string, string>> = {
   sessions: 'Ways in belong to the installation.',
   sign_in_links: 'Ways in belong to the installation.',
   sign_in_mails: 'Ways in belong to the installation.',
+  storage_keys: 'An archive has the audio as it was uploaded; each installation encrypts it under keys of its own.',
   transcription_shares: 'What the account has had of the engines of this installation.',
 };
 

@@ -6,8 +6,13 @@ import type { Spool, SpoolFile } from '../../platform/storage/spool.js';
 /** An archive is stored in objects of this size; the last one is smaller. */
 const PART_BYTES = 16 * 1024 * 1024;
 
-/** @param prefix from `partsPrefix` */
 const partKey = (prefix: string, part: number): string => `${prefix}/${part}.tar`;
+
+/** The prefix of an archive that is to be stored, from that of its keys without encryption. @throws StorageUnavailableError */
+export async function partsPrefix(store: ObjectStore, prefix: string): Promise<string> {
+  const key = await store.keyFor(partKey(prefix, 0));
+  return key.slice(0, key.lastIndexOf('/'));
+}
 
 /** Stores bytes in parts. */
 export class PartsWriter {

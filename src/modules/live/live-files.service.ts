@@ -80,8 +80,9 @@ export class LiveFilesService {
     // A browser writes no length into what it records, and not every file without one can be measured.
     const durationMs = audio.durationMs > 0 ? audio.durationMs : lease.storedMs;
     const key = { accountId, id: recordingId };
-    const objectKey = await this.uploads.fileKeyOf(key, audio.audioFormat, lease.claims);
-    if (objectKey === null) throw new AssemblyLostError();
+    const fileKey = await this.uploads.fileKeyOf(key, audio.audioFormat, lease.claims);
+    if (fileKey === null) throw new AssemblyLostError();
+    const objectKey = await this.objectStore.keyFor(fileKey);
     const reservation = { objectKey, accountId, bytes: file.sizeBytes, durationMs };
     await this.database.transact(async (tx) => {
       if (!(await lockAssembly(tx, lease))) throw new AssemblyLostError();

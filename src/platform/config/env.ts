@@ -49,6 +49,7 @@ function readVariables(read: EnvReader) {
     secretKey: needsKey ? read.secretKey('SECRET_KEY', nodeEnv) : null,
     /** A second SECRET_KEY, whose hashes, texts and tokens are still read but no longer made. */
     secretKeyPrevious: needsKey ? read.otherSecret('SECRET_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'SECRET_KEY') : null,
+    ...readEncryption(read, needsKey),
     /** Name of a registered object store. */
     storageDriver,
     /** Folder of the disk driver; with S3 it holds only the spool of uploads in progress. */
@@ -137,6 +138,22 @@ function readTraces(read: EnvReader) {
     otelBspExportTimeout: read.integer('OTEL_BSP_EXPORT_TIMEOUT', 30_000, 1, 600_000),
     otelBspMaxQueueSize: read.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, 1, 100_000),
     otelBspMaxExportBatchSize: read.integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512, 1, 10_000),
+  };
+}
+
+/** Of audio in storage. A process reads what is encrypted whether it encrypts or not. */
+function readEncryption(read: EnvReader, hasSecretKey: boolean) {
+  const storageEncryption = read.oneOf('STORAGE_ENCRYPTION', ['off', 'key'], 'off');
+  const storageKey = read.otherSecret('STORAGE_KEY', SECRET_KEY_LENGTH, 'SECRET_KEY');
+  if (storageEncryption === 'key' && storageKey === null && !hasSecretKey) {
+    read.refuse('STORAGE_KEY', 'is required in a process that only transcribes, as it has no SECRET_KEY', '');
+  }
+  return {
+    /** Whether new audio is encrypted, and what encrypts the keys of accounts. */
+    storageEncryption,
+    /** Encrypts the keys of accounts in place of SECRET_KEY; processes that only transcribe need it. */
+    storageKey,
+    storageKeyPrevious: read.otherSecret('STORAGE_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'STORAGE_KEY'),
   };
 }
 

@@ -19,6 +19,15 @@ export abstract class ObjectStore {
   abstract readonly bucket: string;
 
   /**
+   * The key under which a new object is to be stored that would have this one. It says how the object is stored, so it is
+   * asked for before the key is written down.
+   * @throws StorageUnavailableError
+   */
+  async keyFor(key: string): Promise<string> {
+    return key;
+  }
+
+  /**
    * Stores a file of the spool. When the promise resolves, the object is durable under `key`. The caller discards the
    * file in any case.
    * @param reserved the store writes nothing under `key` before this resolves.

@@ -4,6 +4,9 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Env, InvalidEnvironmentError } from '../config/env.js';
 import { DiskSpaceService } from './disk-space.service.js';
 import { DiskObjectStore } from './disk.object-store.js';
+import { EncryptedObjectStore } from './encryption/encrypted.object-store.js';
+import { StorageKey } from './encryption/storage-key.entity.js';
+import { StorageKeysService } from './encryption/storage-keys.service.js';
 import { ObjectStore, type ObjectStoreDefinition } from './object-store.js';
 import { ObjectRemoval } from './object-removal.entity.js';
 import { ObjectRemovalsService } from './object-removals.service.js';
@@ -16,16 +19,31 @@ export class StorageModule {
     return {
       module: StorageModule,
       global: true,
-      imports: [TypeOrmModule.forFeature([ObjectRemoval])],
+      imports: [TypeOrmModule.forFeature([ObjectRemoval, StorageKey])],
       providers: [
         { provide: Spool, inject: [Env], useFactory: openSpool },
-        { provide: ObjectStore, inject: [Env, Spool], useFactory: (env: Env, spool: Spool) => store.open(env, spool) },
+        StorageKeysService,
+        {
+          provide: ObjectStore,
+          inject: [Env, Spool, StorageKeysService],
+          useFactory: (env: Env, spool: Spool, keys: StorageKeysService) => openObjectStore(store, env, spool, keys),
+        },
         ObjectRemovalsService,
         DiskSpaceService,
       ],
       exports: [ObjectStore, Spool, ObjectRemovalsService, DiskSpaceService],
     };
   }
+}
+
+/** The store with its encryption. */
+export async function openObjectStore(
+  definition: ObjectStoreDefinition,
+  env: Env,
+  spool: Spool,
+  keys: StorageKeysService,
+): Promise<EncryptedObjectStore> {
+  return new EncryptedObjectStore(await definition.open(env, spool), keys, spool, env.storageEncryption !== 'off');
 }
 
 /** The object store that STORAGE_DRIVER names. @throws InvalidEnvironmentError when the name is unknown. */

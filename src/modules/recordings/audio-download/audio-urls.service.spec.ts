@@ -1,5 +1,4 @@
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import type { Env } from '../../../platform/config/env.js';
 import { SecretsService } from '../../../platform/secrets.service.js';
 import { AudioUrlsService } from './audio-urls.service.js';
 
@@ -8,7 +7,7 @@ const NOW_SECONDS = Math.floor(NOW.getTime() / 1000);
 const GRANT = { accountId: 'account', recordingId: 'recording', signer: { keyId: 'key' } };
 
 describe('AudioUrlsService (D41)', () => {
-  const secrets = new SecretsService({ secretKey: 'k'.repeat(32), secretKeyPrevious: null } as Env);
+  const secrets = new SecretsService({ secretKey: 'k'.repeat(32), secretKeyPrevious: null });
   const urls = new AudioUrlsService(secrets);
 
   beforeEach(() => jest.useFakeTimers({ now: NOW, doNotFake: ['nextTick', 'setImmediate', 'setTimeout'] }));

@@ -41,7 +41,8 @@ export class FetchedAudioService {
     if (!recording) return;
     const audio = await this.check(file, recording);
     const name = claims === 1 ? id : `${id}-${claims}`;
-    const objectKey = objectKeyOf(accountId, recording.createdAt, `${name}.${audio.audioFormat}`);
+    const plainKey = objectKeyOf(accountId, recording.createdAt, `${name}.${audio.audioFormat}`);
+    const objectKey = await this.objectStore.keyFor(plainKey);
     if (!(await this.links.noteReservation(lease, objectKey))) return;
     const reserved = this.reserve(accountId, objectKey, audio);
     try {

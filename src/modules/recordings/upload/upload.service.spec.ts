@@ -63,6 +63,7 @@ describe('UploadService', () => {
     });
     const store = {
       bucket: 'voice-notes',
+      keyFor: async (key: string) => key,
       // As a store is told to: nothing is moved before the key is reserved.
       async put(_key: string, _file: unknown, after?: Promise<void>) {
         await after;

@@ -130,7 +130,7 @@ export class UploadService {
     return earlier ?? (await this.store(recording, upload, claim, context.quotas));
   }
 
-  /** The row of an upload. @throws InvalidRequestError */
+  /** The row of an upload. @throws InvalidRequestError, StorageUnavailableError */
   async describe(
     accountId: string,
     file: UploadForm | FileToCome,
@@ -149,6 +149,8 @@ export class UploadService {
     // With traces, that of the request's trace, which is then the recording's, too (docs/operations.md#traces).
     const id = traces.takeId() ?? uuidv7();
     const now = new Date();
+    // Nothing is stored under this key of a file that comes later: it gets one of its own when it is there.
+    const plainKey = objectKeyOf(accountId, now, `${isHere ? id : `${id}-0`}.${audio.audioFormat}`);
     return {
       ...EMPTY,
       ...audio,
@@ -158,8 +160,7 @@ export class UploadService {
       keyId: context.keyId,
       originalFilename: file.originalFilename,
       title,
-      // Nothing is stored under this key of a file that comes later: it gets one of its own when it is there.
-      objectKey: objectKeyOf(accountId, now, `${isHere ? id : `${id}-0`}.${audio.audioFormat}`),
+      objectKey: isHere ? await this.objectStore.keyFor(plainKey) : plainKey,
       bucket: this.objectStore.bucket,
       clientIp: context.clientIp,
       userAgent: context.userAgent,
