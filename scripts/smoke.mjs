@@ -1,6 +1,7 @@
 // Starts the built service as an operator does, sends it a voice note, reads the text, waits for the webhook and stops
 // it. What the e2e tests cannot see, for they run TypeScript under jest: that the modules of `dist` load each other in Node.
 // node scripts/services.mjs --temporary -- node scripts/smoke.mjs
+// SMOKE_COMMAND names what starts it in place of `node dist/main.js`, such as an image.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -27,7 +28,7 @@ const env = {
   PORT: String(port),
   HOST: '127.0.0.1',
   SECRET_KEY: randomBytes(32).toString('hex'),
-  STORAGE_DIR: join(folder, 'storage'),
+  STORAGE_DIR: process.env.STORAGE_DIR ?? join(folder, 'storage'),
   WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
 };
 
@@ -41,7 +42,8 @@ const delivered = new Promise((resolve) => {
 receiver.listen(0, '127.0.0.1');
 
 await migrate(env);
-const service = spawnServer(process.execPath, ['dist/main.js'], { cwd: ROOT, env, logFile });
+const [program, ...args] = process.env.SMOKE_COMMAND?.split(' ') ?? [process.execPath, 'dist/main.js'];
+const service = spawnServer(program, args, { cwd: ROOT, env, logFile });
 const exit = new Promise((resolve) => service.once('exit', (code, signal) => resolve(code ?? signal)));
 try {
   await tryService();

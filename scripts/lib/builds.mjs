@@ -13,7 +13,7 @@ const STAMP = '.sources';
 /** A build writes beside its output and takes its place when it is whole, so that a running service misses no file. */
 const NEXT = '.next';
 
-const SERVICE = {
+export const SERVICE = {
   name: 'service',
   output: 'dist',
   product: 'main.js',
@@ -33,7 +33,7 @@ const SERVICE = {
   ],
 };
 /** The client library is built into the console from its sources. */
-const CONSOLE = {
+export const CONSOLE = {
   name: 'console',
   output: 'console/dist',
   product: 'index.html',
@@ -45,6 +45,7 @@ const CONSOLE = {
       'precompress.ts',
       'public',
       'service-worker',
+      'shared.html',
       'src',
       'tsconfig.json',
       'vite.config.ts',

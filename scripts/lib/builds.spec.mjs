@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { replaceFolder } from './builds.mjs';
+import { CONSOLE, replaceFolder, SERVICE } from './builds.mjs';
+import { ROOT } from './paths.mjs';
 
 describe('a build takes the place of the one before', () => {
   let folder;
@@ -28,4 +29,15 @@ describe('a build takes the place of the one before', () => {
     expect(read()).toBe('new');
     expect(existsSync(join(folder, 'dist.next')) || existsSync(join(folder, 'dist.old'))).toBe(false);
   });
+});
+
+it('all that is built reaches the builder of the image', () => {
+  const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1));
+  const missing = [SERVICE, CONSOLE]
+    .flatMap(({ inputs }) => inputs)
+    .filter((input) => !allowed.some((path) => input === path || input.startsWith(`${path}/`)));
+  expect(missing).toEqual([]);
 });
