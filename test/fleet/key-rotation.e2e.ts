@@ -17,6 +17,8 @@ import { signatureProblems, WebhookReceiver } from '../../src/testing/webhook-re
 const OLD = { SECRET_KEY: 'the old secret key of at least 32 characters' };
 const NEW = { SECRET_KEY: 'the new secret key of at least 32 characters' };
 const BOTH = { ...NEW, SECRET_KEY_PREVIOUS: OLD.SECRET_KEY };
+/** The keys under which audio is encrypted are wrapped by SECRET_KEY, too. */
+const STORAGE_ENCRYPTION = 'key';
 /** Three attempts, far enough apart to see that each waits for its time. */
 const WEBHOOK_RETRY_SCHEDULE = '1,1';
 const TIME = expect.stringMatching(RESOURCE_TIME);
@@ -42,12 +44,13 @@ describe('rotating SECRET_KEY', () => {
   let unused: ApiClient;
   let token: string;
   let hook: Hook;
+  let audio: string;
   let lost: { client: ApiClient; hook: Hook };
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.listen();
     environment.defer(() => receiver.close());
-    service = await startService(environment, { ...OLD, WEBHOOK_RETRY_SCHEDULE });
+    service = await startService(environment, { ...OLD, STORAGE_ENCRYPTION, WEBHOOK_RETRY_SCHEDULE });
     oldKeyId = service.app.get(SecretsService).keyId;
   });
 
@@ -63,7 +66,7 @@ describe('rotating SECRET_KEY', () => {
 
   async function restart(keys: Record<string, string>): Promise<void> {
     await service.close();
-    service = await startService(environment, { ...keys, WEBHOOK_RETRY_SCHEDULE });
+    service = await startService(environment, { ...keys, STORAGE_ENCRYPTION, WEBHOOK_RETRY_SCHEDULE });
   }
 
   async function createHook(client: ApiClient, path: string): Promise<Hook> {
@@ -129,7 +132,7 @@ describe('rotating SECRET_KEY', () => {
     await setSealed(lost.hook.id, LOST_KEY);
 
     await expectSignedDelivery();
-    await upload().expect(201);
+    audio = `/v1/recordings/${(await upload().expect(201)).body.id}/audio`;
     expect(await hashOf(used)).toMatch(`${oldKeyId}.`);
   });
 
@@ -176,6 +179,8 @@ describe('rotating SECRET_KEY', () => {
         keys_waiting_for_use: [shown(unused)],
         unreadable_keys: [shown(lost.client, TIME)],
         unreadable_webhooks: [{ id: lost.hook.id, account_id: lost.client.accountId }],
+        audio_keys: { rewrapped: 1, left: 0, unreadable: 0 },
+        unreadable_audio_keys: [],
         advice: expect.stringMatching(/^Keep SECRET_KEY_PREVIOUS for now\. 1 API key still needs /),
       });
       expect(await sealedOf(hook.id)).toMatch(`${keyId()}.`);
@@ -282,6 +287,11 @@ describe('rotating SECRET_KEY', () => {
       expect(requestsTo(LOST_HOOK)).toEqual([]);
       await eventually(async () => (await request(service.url).get('/health/ready')).ok);
       await expectSignedDelivery();
+    });
+
+    it('audio that was stored under the old key can be read', async () => {
+      const { body } = await now(used).get(audio).buffer(true).expect(200);
+      expect(body).toEqual(silenceWav(0.1));
     });
 
     it('secrets:rotate says that there is no previous key, and names who is locked out', async () => {

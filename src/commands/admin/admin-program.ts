@@ -85,9 +85,11 @@ function adminProgram(extensions: Extension[]): Command {
     .action(run(async () => (await import('./audit-commands.js')).verifyAudit));
   addRetranscribeCommand(program, run);
   addBackupCommands(program, run, extensions);
-  command(program, 'secrets:rotate', 'encrypt webhook secrets with the current SECRET_KEY').action(
-    run(async () => (await import('./maintenance-commands.js')).rotateSecrets),
-  );
+  command(
+    program,
+    'secrets:rotate',
+    'encrypt webhook secrets and wrap the keys of audio with the current SECRET_KEY and STORAGE_KEY',
+  ).action(run(async () => (await import('./maintenance-commands.js')).rotateSecrets));
   return program;
 }
 

@@ -6,6 +6,8 @@ const nothing: Leftovers = {
   unreadableKeys: 0,
   waitingWebhooks: 0,
   unreadableWebhooks: 0,
+  waitingAudioKeys: 0,
+  unreadableAudioKeys: 0,
 };
 
 describe('advice on SECRET_KEY_PREVIOUS', () => {
@@ -20,6 +22,16 @@ describe('advice on SECRET_KEY_PREVIOUS', () => {
       'webhook secrets need it',
       { waitingWebhooks: 1 },
       ['Keep SECRET_KEY_PREVIOUS', '1 webhook secret set during this run', 'run this command again.'],
+    ],
+    [
+      'keys of audio need it',
+      { waitingAudioKeys: 2 },
+      ['Keep SECRET_KEY_PREVIOUS', '2 keys of audio made during this run', 'run this command again.'],
+    ],
+    [
+      'audio cannot be read without it',
+      { hasPrevious: false, unreadableAudioKeys: 1 },
+      ['is not set', 'Nothing here can read 1 key of audio, and the audio under it: set'],
     ],
     [
       'what it cannot read does not need it',

@@ -15,6 +15,7 @@ import {
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { SecretsService } from '../../platform/secrets.service.js';
+import { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
 import { recordByOperator } from './admin-context.js';
 
 /** Between two lines of progress. */
@@ -76,25 +77,36 @@ export interface Leftovers {
   unreadableKeys: number;
   waitingWebhooks: number;
   unreadableWebhooks: number;
+  waitingAudioKeys: number;
+  unreadableAudioKeys: number;
 }
 
-/** Encrypts webhook secrets with the current SECRET_KEY, and says what still needs SECRET_KEY_PREVIOUS. */
+/**
+ * Encrypts webhook secrets with the current SECRET_KEY and wraps the keys of audio by the current key, and says what still
+ * needs the one before.
+ */
 export async function rotateSecrets(app: INestApplicationContext): Promise<object> {
   const { reencrypted, left, unreadable: webhooks } = await app.get(WebhookSecretsService).reencrypt();
   recordByOperator(app, 'webhook secrets encrypted anew', {});
+  const audio = await app.get(StorageKeysService).rewrap();
+  if (audio.rewrapped > 0) recordByOperator(app, 'keys of audio wrapped anew', {});
   const { waiting, unreadable: keys } = await app.get(ApiKeysService).underOtherKeys();
   return {
     webhook_secrets: { reencrypted, left, unreadable: webhooks.length },
     api_keys: { waiting_for_use: waiting.length, unreadable: keys.length },
+    audio_keys: { rewrapped: audio.rewrapped, left: audio.left, unreadable: audio.unreadable.length },
     keys_waiting_for_use: waiting.map(showKey),
     unreadable_keys: keys.map(showKey),
     unreadable_webhooks: webhooks,
+    unreadable_audio_keys: audio.unreadable,
     advice: advice({
       hasPrevious: app.get(SecretsService).hasPrevious,
       waitingKeys: waiting.length,
       unreadableKeys: keys.length,
       waitingWebhooks: left,
       unreadableWebhooks: webhooks.length,
+      waitingAudioKeys: audio.left,
+      unreadableAudioKeys: audio.unreadable.length,
     }),
   };
 }
@@ -103,7 +115,8 @@ export async function rotateSecrets(app: INestApplicationContext): Promise<objec
 export function advice({ hasPrevious, ...count }: Leftovers): string {
   const sentences: string[] = [];
   if (!hasPrevious) sentences.push('SECRET_KEY_PREVIOUS is not set.');
-  else if (count.waitingKeys + count.waitingWebhooks > 0) sentences.push('Keep SECRET_KEY_PREVIOUS for now.');
+  else if (count.waitingKeys + count.waitingWebhooks + count.waitingAudioKeys > 0)
+    sentences.push('Keep SECRET_KEY_PREVIOUS for now.');
   else {
     sentences.push(
       'SECRET_KEY_PREVIOUS can be removed one day after the last process was restarted with the new SECRET_KEY: ' +
@@ -119,6 +132,17 @@ export function advice({ hasPrevious, ...count }: Leftovers): string {
     const secrets = plural(count.waitingWebhooks, 'webhook secret');
     sentences.push(`${secrets} set during this run by a process with another SECRET_KEY: run this command again.`);
   }
+  if (count.waitingAudioKeys > 0) {
+    const keys = plural(count.waitingAudioKeys, 'key of audio', 'keys of audio');
+    sentences.push(`${keys} made during this run by a process with another key: run this command again.`);
+  }
+  if (count.unreadableAudioKeys > 0) {
+    const keys = plural(count.unreadableAudioKeys, 'key of audio', 'keys of audio');
+    sentences.push(
+      `Nothing here can read ${keys}, and the audio under ${count.unreadableAudioKeys === 1 ? 'it' : 'them'}: set ` +
+        'SECRET_KEY_PREVIOUS or STORAGE_KEY_PREVIOUS to the key of that time, and run this command again.',
+    );
+  }
   if (count.unreadableKeys + count.unreadableWebhooks > 0) {
     const [keys, webhooks] = [
       plural(count.unreadableKeys, 'API key'),
@@ -132,7 +156,7 @@ export function advice({ hasPrevious, ...count }: Leftovers): string {
   return sentences.join(' ');
 }
 
-const plural = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const plural = (number: number, noun: string, nouns = `${noun}s`): string => `${number} ${number === 1 ? noun : nouns}`;
 
 function showKey({ id, accountId, name, lastUsedAt }: ApiKey): object {
   return { id, account_id: accountId, name, last_used_at: lastUsedAt && resourceTime(lastUsedAt) };

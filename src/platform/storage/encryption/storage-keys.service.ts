@@ -14,10 +14,24 @@ const KEY_BYTES = 32;
 /** Keys in memory: that long this process goes on without what unwraps them, and after the account was closed. */
 const KEPT_MS = 3_600_000;
 const MAX_KEPT = 10_000;
+const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 const FIRST_VERSION = 1;
 const MAX_VERSION = 1_000_000_000;
 
+/** Rows read at once, to bound memory. */
+const BATCH = 500;
+
 type KeyId = Pick<StorageKey, 'accountId' | 'version'>;
+
+type WrappedKey = Pick<StorageKey, 'accountId' | 'version' | 'wrappedKey'>;
+
+export interface Rewrapping {
+  rewrapped: number;
+  /** Keys that a process with another wrapping key has made meanwhile. */
+  left: number;
+  /** Keys that nothing of this process can unwrap. */
+  unreadable: { account_id: string; version: number }[];
+}
 
 /** The keys of accounts, under which their audio is encrypted (docs/decisions/0049). */
 @Injectable()
@@ -74,6 +88,41 @@ export class StorageKeysService {
     for (const { row } of this.prepared.values()) await tx.manager.insert(StorageKey, row);
   }
 
+  /**
+   * Wraps all keys by what wraps new ones. May be interrupted and started again at any time. What is encrypted stays as it
+   * is. @throws StorageUnavailableError
+   */
+  async rewrap(): Promise<Rewrapping> {
+    const unreadable = new Map<string, KeyId>();
+    let rewrapped = 0;
+    for await (const { wrappedKey, ...id } of this.wrappedOtherwise()) {
+      const key = await this.unwrap({ wrappedKey, ...id }).catch(() => null);
+      if (key === null) unreadable.set(nameOf(id), id);
+      else rewrapped += (await this.rows.update(id, { wrappedKey: await this.wrap(key, id) })).affected ?? 0;
+    }
+    let left = 0;
+    for await (const id of this.wrappedOtherwise()) if (!unreadable.has(nameOf(id))) left++;
+    const named = [...unreadable.values()].map(({ accountId, version }) => ({ account_id: accountId, version }));
+    return { rewrapped, left, unreadable: named };
+  }
+
+  private async *wrappedOtherwise(): AsyncGenerator<WrappedKey> {
+    const prefix = await this.wrapper().currentPrefix();
+    let batch: WrappedKey[] = [];
+    do {
+      const { accountId, version } = batch.at(-1) ?? { accountId: NO_ACCOUNT, version: 0 };
+      batch = await this.rows
+        .createQueryBuilder('k')
+        .select(['k.accountId', 'k.version', 'k.wrappedKey'])
+        .where('(k.account_id, k.version) > (:accountId::uuid, :version)', { accountId, version })
+        .andWhere('NOT starts_with(k.wrapped_key, :prefix)', { prefix })
+        .orderBy({ 'k.accountId': 'ASC', 'k.version': 'ASC' })
+        .limit(BATCH)
+        .getMany();
+      yield* batch;
+    } while (batch.length === BATCH);
+  }
+
   private async latest(accountId: string): Promise<number | null> {
     const find = () =>
       this.rows.findOne({ select: { version: true }, where: { accountId }, order: { version: 'DESC' } });
@@ -99,12 +148,16 @@ export class StorageKeysService {
   }
 
   private async wrap(key: Buffer, id: KeyId): Promise<string> {
-    const [wrapper] = this.wrappers;
-    if (!wrapper) throw new StorageUnavailableError('this process has nothing that wraps keys');
-    return await wrapper.wrap(key, contextOf(id));
+    return await this.wrapper().wrap(key, contextOf(id));
   }
 
-  private async unwrap(row: StorageKey): Promise<Buffer> {
+  private wrapper(): KeyWrapper {
+    const [wrapper] = this.wrappers;
+    if (!wrapper) throw new StorageUnavailableError('this process has nothing that wraps keys');
+    return wrapper;
+  }
+
+  private async unwrap(row: WrappedKey): Promise<Buffer> {
     const wrapper = this.wrappers.find((one) => one.canUnwrap(row.wrappedKey));
     if (!wrapper) {
       throw new StorageUnavailableError(
