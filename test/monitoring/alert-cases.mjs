@@ -212,6 +212,11 @@ Object.assign(ALERT_CASES, {
     [gauge('health_check{check="storage",instance="a"}', 0)],
     [gauge('health_check{check="storage",instance="a"}', 1)],
   ),
+  EgressProxyFailing: simple(
+    [{ 'egress_proxy_failures_total{instance="a",failure="silent"}': '0+5x60' }],
+    // A failure that lasted for a moment.
+    [{ 'egress_proxy_failures_total{instance="a",failure="silent"}': '0+0x20 5+0x40' }],
+  ),
   DatabasePoolExhausted: simple(
     [gauge('database_connection_waiters{instance="a"}', 3)],
     [
