@@ -44,9 +44,11 @@ describe('the reason of a failure', () => {
     const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
     const made = sources.flatMap((file) => {
       const text = readFileSync(join(SERVICE, file), 'utf8');
-      return [...text.matchAll(/(?:AudioRejectedError|this\.fail)\((?:lease, )?(['`])(.*?)\1/g)].map(
-        ([, , message]) => message,
-      );
+      return [
+        ...text.matchAll(
+          /(?:AudioRejectedError\(|this\.fail\(|ObjectNotFoundError\) return )(?:lease, )?(['`])(.*?)\1/g,
+        ),
+      ].map(([, , message]) => message);
     });
     expect(made.length).toBeGreaterThan(8);
     const unknown = made.filter((message) => {
