@@ -6,9 +6,9 @@
 #   docker/image.sh sbom [TAG] >FILE          CycloneDX: packages of npm and of Debian, ffmpeg, Node
 #   docker/image.sh run [TAG] [-- COMMAND …]  with the variables of the caller
 #
-# --base names the base image, such as node@sha256:…; `debian` makes it from Debian's packages and npm's binary of Node, where no registry of images can be
-# reached; debootstrap must be installed. --ca names the certificate of a proxy that the build goes through; it does not get
-# into the image. Needs root, or a user with subordinate ids.
+# --base names the base image, such as node@sha256:…; `debian` makes it from Debian's packages and npm's binary of Node, where
+# no registry of images can be reached; debootstrap must be installed. --ca names the certificate of a proxy that the build goes
+# through; it does not get into the image. Needs root. `check` uses the build of the checkout for migrations.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

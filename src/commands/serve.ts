@@ -3,8 +3,7 @@ import type { Extension } from '../extension.js';
 import { type Env, readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
 import { connectionErrorMessage } from '../platform/database/unavailable.js';
-import { startTraces } from '../platform/observability/traces/start-traces.js';
-import { traces } from '../platform/observability/traces/traces.js';
+import { setTraces, traces } from '../platform/observability/traces/traces.js';
 
 /** Longest orderly stop; other processes take over unfinished work. A second signal stops at once. */
 const STOP_MS = 10_000;
@@ -28,6 +27,15 @@ export async function runService(extensions: Extension[]): Promise<void> {
     process.stderr.write(`${unreachable ?? (error as Error).message}\n`);
     process.exit(1);
   }
+}
+
+/** Starts traces if the environment asks for them: by an endpoint, or by name. Only then is OpenTelemetry loaded. */
+async function startTraces(env: Env): Promise<void> {
+  if (env.otelSdkDisabled || env.otelTracesExporter === 'none') return;
+  const endpoint = env.otelExporterOtlpTracesEndpoint ?? env.otelExporterOtlpEndpoint;
+  if (env.otelTracesExporter !== 'otlp' && !endpoint) return;
+  const { OpenTelemetryTraces } = await import('../platform/observability/traces/open-telemetry.js');
+  setTraces(new OpenTelemetryTraces(env));
 }
 
 function stopOnSignals(close: () => Promise<void>): void {

@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util';
 
 import { ROOT } from '../../scripts/lib/paths.mjs';
 import { waitUntil } from '../../scripts/lib/processes.mjs';
-import { printError, step } from '../../scripts/lib/steps.mjs';
+import { step } from '../../scripts/lib/steps.mjs';
 import { FrontProxy } from './front-proxy.mjs';
 import { Load } from './load.mjs';
 import { fill } from './rows.mjs';
-import { prepareOldRelease, runNode, STOP_MS } from './setup.mjs';
+import { prepareOldRelease, runAndUndo, runNode, STOP_MS } from './setup.mjs';
 
 /** In which a process ends in order, or fails (docs/reliability.md). */
 const GRACE_MS = 10_000;
@@ -159,11 +159,4 @@ class Fleet {
   }
 }
 
-try {
-  process.exitCode = (await main(Number(values.recordings))) ? 0 : 1;
-} catch (error) {
-  printError(error);
-  process.exitCode = 2;
-} finally {
-  for (const end of undo.toReversed()) await end();
-}
+await runAndUndo(() => main(Number(values.recordings)), undo);

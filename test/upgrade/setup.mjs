@@ -7,7 +7,7 @@ import pg from 'pg';
 import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { run, waitUntil } from '../../scripts/lib/processes.mjs';
 import { prepareProject } from '../../scripts/lib/setup.mjs';
-import { step, UserError } from '../../scripts/lib/steps.mjs';
+import { printError, step, UserError } from '../../scripts/lib/steps.mjs';
 import { ensureSystemPackages } from '../../scripts/lib/system-packages.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { Member } from '../chaos/fleet.mjs';
@@ -15,6 +15,18 @@ import { buildRelease, lastRelease } from './old-release.mjs';
 
 /** An orderly stop takes at most 10 s; then a process ends by itself. */
 export const STOP_MS = 30_000;
+
+/** Exits with 0 if `main` is content, 1 if not, and 2 when it could not be run. */
+export async function runAndUndo(main, undo) {
+  try {
+    process.exitCode = (await main()) ? 0 : 1;
+  } catch (error) {
+    printError(error);
+    process.exitCode = 2;
+  } finally {
+    for (const end of undo.toReversed()) await end();
+  }
+}
 
 /** The last release, built, with a database of its own schema and an account. @param undo gets what ends it */
 export async function prepareOldRelease(undo) {

@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 
 import { ROOT } from '../../scripts/lib/paths.mjs';
 import { waitUntil } from '../../scripts/lib/processes.mjs';
-import { printError, seconds, step } from '../../scripts/lib/steps.mjs';
+import { seconds, step } from '../../scripts/lib/steps.mjs';
 import { Load } from './load.mjs';
 import { fill } from './rows.mjs';
-import { connect, environmentOf, prepareOldRelease, runNode, STOP_MS } from './setup.mjs';
+import { connect, environmentOf, prepareOldRelease, runAndUndo, runNode, STOP_MS } from './setup.mjs';
 
 /** The longest that a request may wait for a lock. */
 const LONGEST_WAIT_MS = 200;
@@ -130,11 +130,4 @@ async function schemaOf(database) {
   return rows.map(({ line }) => line);
 }
 
-try {
-  process.exitCode = (await main(Number(values.recordings))) ? 0 : 1;
-} catch (error) {
-  printError(error);
-  process.exitCode = 2;
-} finally {
-  for (const end of undo.toReversed()) await end();
-}
+await runAndUndo(() => main(Number(values.recordings)), undo);

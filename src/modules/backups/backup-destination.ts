@@ -14,6 +14,7 @@ import {
   InvalidBackupError,
   parseManifest,
   serializeManifest,
+  sumOfChunks,
 } from './backup-format.js';
 
 /** A part of the rows of a table. An object of S3 has at most 5 GB. */
@@ -164,9 +165,8 @@ export class BackupDestination {
   /** Reads all of it. @throws InvalidBackupError, ObjectNotFoundError */
   async verify(file: BackupFile): Promise<void> {
     await retryStore(async () => {
-      const sum = createHash('sha256');
-      for await (const chunk of await this.store.read(this.prefix + file.key)) sum.update(chunk as Uint8Array);
-      if (sum.digest('hex') !== file.sha256) throw damaged(file.key);
+      const sum = await sumOfChunks(await this.store.read(this.prefix + file.key));
+      if (sum !== file.sha256) throw damaged(file.key);
     });
   }
 

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { sha256 as sumOf } from '../../platform/canonical-json.js';
 
 export const BACKUP_FORMAT = 1;
 
@@ -86,7 +87,12 @@ export function timeOfName(name: string): Date {
   return new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
 }
 
-const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** The checksum of a file or an object, in hexadecimal digits. */
+export async function sumOfChunks(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const sum = createHash('sha256');
+  for await (const chunk of chunks) sum.update(chunk);
+  return sum.digest('hex');
+}
 
 export function serializeManifest(manifest: BackupManifest): string {
   return `${JSON.stringify({ manifest, sha256: sumOf(JSON.stringify(manifest)) })}\n`;

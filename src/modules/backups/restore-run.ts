@@ -5,7 +5,13 @@ import { ObjectNotFoundError } from '../../platform/storage/file-system.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
 import type { Spool } from '../../platform/storage/spool.js';
 import { type BackupDestination, backupKeyOf, retryStore } from './backup-destination.js';
-import { type BackupFile, type BackupManifest, InvalidBackupError, type ListedObject } from './backup-format.js';
+import {
+  type BackupFile,
+  type BackupManifest,
+  InvalidBackupError,
+  type ListedObject,
+  sumOfChunks,
+} from './backup-format.js';
 import { asOnlyBackup, connect, readTable, tablesInOrder } from './database-copy.js';
 import { erasuresSince } from './erasure-journal.js';
 import { objectsOf } from './object-lists.js';
@@ -202,9 +208,7 @@ export class RestoreRun {
 
   private async isThere(key: string, sha256: string): Promise<boolean> {
     try {
-      const sum = createHash('sha256');
-      for await (const chunk of await this.store.read(key)) sum.update(chunk as Uint8Array);
-      if (sum.digest('hex') === sha256) return true;
+      if ((await sumOfChunks(await this.store.read(key))) === sha256) return true;
     } catch (error) {
       if (error instanceof ObjectNotFoundError) return false;
       throw error;

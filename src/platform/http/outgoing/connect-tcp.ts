@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, isIPv4, type Socket } from 'node:net';
 import { OutgoingRequestError } from './outgoing-error.js';
 
-/** From which connections are made, for each family; null: any. With one of a family alone the other is not used. */
+/** The source address of connections, by family. If only one family has one, addresses of the other are not connected to. */
 export interface SourceAddresses {
   ipv4: string | null;
   ipv6: string | null;
@@ -25,14 +25,29 @@ export async function connectTcp(ips: readonly string[], port: number, { sources
   const isFixed = sources.ipv4 !== null || sources.ipv6 !== null;
   const sourceOf = (ip: string): string | null => (isIPv4(ip) ? sources.ipv4 : sources.ipv6);
   const reachable = isFixed ? ips.filter((ip) => sourceOf(ip) !== null) : ips;
+  return await firstToConnect(reachable, signal, (ip, ends) => connectTo(ip, port, sourceOf(ip), ends));
+}
+
+/**
+ * Tries one address after the other, each but the last for a second.
+ * @param isFinal errors after which no other address is tried
+ * @throws the error of the last address, or the signal's reason
+ */
+export async function firstToConnect(
+  addresses: readonly string[],
+  signal: AbortSignal,
+  open: (address: string, signal: AbortSignal) => Promise<Socket>,
+  isFinal: (error: unknown) => boolean = () => false,
+): Promise<Socket> {
   let last: unknown = new OutgoingRequestError('connect', 'this service reaches none of the addresses of the host');
-  for (const [i, ip] of reachable.entries()) {
-    const isLast = i === reachable.length - 1;
+  for (const [i, address] of addresses.entries()) {
+    const isLast = i === addresses.length - 1;
     const ends = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(NEXT_ADDRESS_AFTER_MS)]);
     try {
-      return await connectTo(ip, port, sourceOf(ip), ends);
+      return await open(address, ends);
     } catch (error) {
       signal.throwIfAborted();
+      if (isFinal(error)) throw error;
       last = error;
     }
   }

@@ -7,7 +7,7 @@ import { Counter } from 'prom-client';
 import { buildConnector, errors } from 'undici';
 import { sharedRun } from '../../concurrency/shared-run.js';
 import { type Env, InvalidEnvironmentError } from '../../config/env.js';
-import { connectTcp, listensOn, type SourceAddresses } from './connect-tcp.js';
+import { connectTcp, firstToConnect, listensOn, type SourceAddresses } from './connect-tcp.js';
 import { HostMatcher } from './host-matcher.js';
 import { MAX_HEADER_BYTES, OutgoingRequestError, ProxyFailedError, type ProxyFailure } from './outgoing-error.js';
 
@@ -43,8 +43,6 @@ const PROBE_MS = 2000;
 const PROBE_KEPT_MS = 1000;
 /** Statuses with which proxies refuse a host by their rules (RFC 9110 §15.5.4, RFC 7725). */
 const FORBIDDING = new Set([403, 451]);
-/** Without this much time left the next address of a host is not waited for. */
-const NEXT_ADDRESS_AFTER_MS = 1000;
 
 /**
  * The way out: through the proxy of EGRESS_PROXY_URL, and from the addresses of EGRESS_SOURCE_ADDRESSES. Everything that
@@ -161,19 +159,14 @@ export class Egress {
 
   /** The first address with which the proxy connects. */
   private async tunnel({ host, port, addresses }: Target, signal: AbortSignal): Promise<Socket> {
-    const names = addresses ?? [host];
-    for (const [i, name] of names.entries()) {
-      const isLast = i === names.length - 1;
-      const ends = isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(NEXT_ADDRESS_AFTER_MS)]);
-      try {
-        return await this.tunnelTo(`${isIP(name) === 6 ? `[${name}]` : name}:${port}`, ends);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof ProxyFailedError) throw this.noted(error);
-        if (isLast) throw error;
-      }
+    const tunnelTo = (name: string, ends: AbortSignal): Promise<Socket> =>
+      this.tunnelTo(`${isIP(name) === 6 ? `[${name}]` : name}:${port}`, ends);
+    const isOfProxy = (error: unknown): boolean => error instanceof ProxyFailedError;
+    try {
+      return await firstToConnect(addresses ?? [host], signal, tunnelTo, isOfProxy);
+    } catch (error) {
+      throw error instanceof ProxyFailedError ? this.noted(error) : error;
     }
-    throw new OutgoingRequestError('connect', NOT_CONNECTED);
   }
 
   private async tunnelTo(authority: string, signal: AbortSignal): Promise<Socket> {

@@ -151,7 +151,7 @@ export class OpenTelemetryTraces implements Traces {
 
   request(request: IncomingMessage, response: ServerResponse, describe: () => RequestSpan, next: () => void): void {
     const traceId = uuidv7().replaceAll('-', '');
-    // Whoever sends it is not trusted with the ids or with the sampling of our traces.
+    // A client is not trusted with the ids or with the sampling of our traces.
     const sent = this.env.otelPropagators.includes('tracecontext') ? request.headers.traceparent : undefined;
     const theirs = typeof sent === 'string' ? parseTraceParent(sent) : null;
     const links = theirs ? [{ context: { ...theirs, isRemote: true } }] : [];

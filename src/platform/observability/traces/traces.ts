@@ -42,7 +42,7 @@ export interface Traces {
   consume<T>(work: QueuedWork, name: string, attributes: SpanAttributes, task: () => Promise<T>): Promise<T>;
   /** Runs what belongs to no trace, such as a loop that the end of some work has started. */
   outside<T>(task: () => T): T;
-  /** @returns what runs a task in the present trace, whoever calls it later. */
+  /** @returns a function that runs a task in the present trace, from wherever it is called. */
   bind(): <T>(task: () => T) => T;
   /** A new version 7 UUID: the one of the present trace, where nothing has it yet. Undefined while there is none. */
   takeId(): string | undefined;
@@ -79,7 +79,7 @@ const OFF: Traces = {
   stop: async () => undefined,
 };
 
-/** The traces of this process, which are off until `startTraces`. */
+/** The traces of this process, which are off until others are set. */
 export let traces: Traces = OFF;
 
 export function setTraces(started: Traces): void {

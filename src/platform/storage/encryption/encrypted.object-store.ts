@@ -69,7 +69,7 @@ export class EncryptedObjectStore extends ObjectStore implements OnApplicationSh
     const stored = await this.raw.read(key, cipher.storedRange(audio), signal);
     const chunks = cipher.decrypt(stored, audio, key);
     try {
-      // Whoever reads has its first bytes, or an error in time for an answer.
+      // The reader has its first bytes, or an error in time for an answer.
       const { value: first } = await chunks.next();
       return streamOf(first, chunks, stored, signal);
     } catch (error) {
