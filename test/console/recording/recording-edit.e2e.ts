@@ -268,6 +268,26 @@ describe('the text of a recording', () => {
     expect(await second.getByText(/unsaved correction/).count()).toBe(0);
   });
 
+  it('keeps a correction that was discarded by mistake, also when it is left then', async () => {
+    const id = await add();
+    const page = await open(id);
+    await exactly(page, 'Correct').click();
+    await editor(page).fill(RIGHT);
+    await exactly(page, 'Cancel').click();
+    await exactly(page, 'Undo').click();
+    expect(await typed(page)).toBe(RIGHT);
+    await page.getByRole('link', { name: 'Recordings' }).first().click();
+    await exactly(page, 'Keep draft and leave').click();
+    await go(page, route(id));
+    await exactly(page, 'Continue').click();
+    expect(await typed(page)).toBe(RIGHT);
+    await exactly(page, 'Cancel').click();
+    await page.getByRole('link', { name: 'Recordings' }).first().click();
+    await go(page, route(id));
+    await exactly(page, 'Correct').waitFor();
+    expect(await page.getByText(/unsaved correction/).count()).toBe(0);
+  });
+
   it('asks before the browser goes back, and goes back when the changes are dropped', async () => {
     const id = await add();
     const page = await open(id);

@@ -51,6 +51,8 @@ export function useEditing({ note, transcription, original, reading, blocksOf }:
     original.hide();
     place.value = { ...at, heights: blocks.map(({ text }) => heights.get(text)) };
     begun.value = new Correction(note, blocks, transcription, left);
+    // Its draft went with it.
+    if (discarded) begun.value.change();
   };
   const close: Editing['close'] = (discarded) => {
     if (begun.peek()) {
