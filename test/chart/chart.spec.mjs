@@ -384,7 +384,9 @@ describe('docker/chart', () => {
       for (const role of ROLES) {
         const { spec } = deploymentOf(objects, role).spec.template;
         const [container] = spec.containers;
-        expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(container.lifecycle.preStop.sleep.seconds + stop);
+        const delay = container.env.find(({ name }) => name === 'SHUTDOWN_DELAY_SECONDS')?.value;
+        expect(delay).toBe(role === 'api' ? '5' : undefined);
+        expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(Number(delay ?? 0) + stop);
         for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
           expect(paths).toContain(container[probe].httpGet.path);
           expect(container.ports).toContainEqual({ name: container[probe].httpGet.port, containerPort: 3000 });
@@ -629,6 +631,8 @@ const IMPOSSIBLE = [
     },
     /no api\.openai\.com: set config\.OPENAI_BASE_URL/,
   ],
+  ['small', { config: { SHUTDOWN_DELAY_SECONDS: 20 } }, /set api\.gracePeriodSeconds to more than 30/],
+  ['small', { api: { config: { SHUTDOWN_DELAY_SECONDS: 20 } } }, /set api\.gracePeriodSeconds to more than 30/],
   ['air-gapped', { config: { S3_ENDPOINT: '' } }, /no Amazon S3: set config\.S3_ENDPOINT/],
 ];
 

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { silenceWav } from '../support/audio/audio-bytes.js';
 import type { ApiClient } from '../../src/testing/api-client.js';
 import { rowOf, useFleet } from '../support/service/fleet.js';
@@ -190,6 +193,51 @@ describe('SIGTERM', () => {
     const { ms } = await both.end('SIGTERM');
     // Less than the 15 s after which it gives a statement up.
     expect(ms).toBeLessThan(STOP_MS + 4000);
+  });
+});
+
+describe('SHUTDOWN_DELAY_SECONDS', () => {
+  const DELAY_MS = 3000;
+  const overrides = { SHUTDOWN_DELAY_SECONDS: `${DELAY_MS / 1000}` };
+
+  it('has an API process serve while it is not ready, without keeping connections, and then stops it in order', async () => {
+    const api = await fleet.process('api', overrides);
+    const agent = new Agent({ keepAlive: true });
+    const ask = async (path: string) => {
+      const [response] = (await once(get(api.url + path, { agent, headers: client.headers }), 'response')) as [
+        IncomingMessage,
+      ];
+      const body = await text(response);
+      return { status: response.statusCode, connection: response.headers.connection, body };
+    };
+    expect(await ask('/v1/account')).toMatchObject({ status: 200, connection: 'keep-alive' });
+    const ended = api.end('SIGTERM');
+    const notReady = await eventually(async () => {
+      const answer = await ask('/health/ready');
+      return answer.status === 503 && answer;
+    });
+    expect(JSON.parse(notReady.body)).toMatchObject({
+      status: 'unavailable',
+      checks: { postgres: 'ok', shutdown: 'the process is stopping' },
+    });
+    expect(await ask('/health/live')).toMatchObject({ status: 200 });
+    expect(await ask('/v1/account')).toMatchObject({ status: 200, connection: 'close' });
+    const { body } = await client.at(api.url).upload('go-forward-ten-meters.ogg').expect(201);
+    expect(await rowOf(service, body.id)).toMatchObject({ status: 'processing' });
+    const { code, ms } = await ended;
+    expect(code).toBe(0);
+    expect(ms).toBeGreaterThanOrEqual(DELAY_MS);
+    await client.delete(`/v1/recordings/${body.id}`).expect(204);
+  });
+
+  it('does not delay a process that no proxy sends requests to, nor a second signal', async () => {
+    const long = { SHUTDOWN_DELAY_SECONDS: '300' };
+    const [worker, api] = await Promise.all([fleet.process('worker', long), fleet.process('api', long)]);
+    expect((await worker.end('SIGTERM')).code).toBe(0);
+    const ended = api.end('SIGTERM');
+    await eventually(async () => (await fetch(`${api.url}/health/ready`)).status === 503);
+    api.signal('SIGTERM');
+    expect((await ended).code).toBe(1);
   });
 });
 

@@ -28,8 +28,12 @@ export async function runAndUndo(main, undo) {
   }
 }
 
-/** The last release, built, with a database of its own schema and an account. @param undo gets what ends it */
-export async function prepareOldRelease(undo) {
+/**
+ * The last release, built, with a database of its own schema and an account.
+ * @param undo gets what ends it
+ * @param variables of all processes, beside the usual ones
+ */
+export async function prepareOldRelease(undo, variables = {}) {
   await ensureSystemPackages(cleanEnvironment());
   await prepareProject();
   const folder = mkdtempSync(join(tmpdir(), 'voice-notes-upgrade-'));
@@ -39,7 +43,7 @@ export async function prepareOldRelease(undo) {
   await step(`Build ${name}`, () => buildRelease(commit, old));
   const services = await startTemporaryServices({ durable: true });
   undo.push(() => services.stop());
-  const env = environmentOf(services, folder);
+  const env = { ...environmentOf(services, folder), ...variables };
   const database = await connect(env, undo);
   await runNode(old, ['dist/commands/migrate.js'], env);
   const credentials = await createAccount(old, env);

@@ -114,8 +114,6 @@ spec:
             periodSeconds: 5
             timeoutSeconds: 5
             failureThreshold: 2
-          lifecycle:
-            preStop: { sleep: { seconds: 5 } }
           resources: {{- toYaml $own.resources | nindent 12 }}
           securityContext: {{- include "voice-notes.containerSecurity" $root | nindent 12 }}
 {{- if $isTranscriber }}

@@ -64,6 +64,10 @@
 {{- if and (eq .part "api") .root.Values.ingress.enabled (not (get $variables "TRUST_PROXY")) -}}
 {{- $_ := set $variables "TRUST_PROXY" "1" -}}
 {{- end -}}
+{{- if and (eq .part "api") (not (hasKey $variables "SHUTDOWN_DELAY_SECONDS")) -}}
+{{- /* In which an Ingress or a Service takes the pod out. */ -}}
+{{- $_ := set $variables "SHUTDOWN_DELAY_SECONDS" "5" -}}
+{{- end -}}
 {{- if and (ne .part "transcriber") (include "voice-notes.hasSecret" (dict "root" .root "key" "OPENAI_API_KEY")) -}}
 {{- $_ := set $variables "OPENAI_API_KEY" "held-by-the-transcribers" -}}
 {{- end -}}

@@ -32,6 +32,7 @@ describe('numbers of the environment', () => {
     ['TRANSFER_GRACE_SECONDS', 1, 3600],
     ['WRITE_TIMEOUT_SECONDS', 1, 3600],
     ['KEEP_ALIVE_SECONDS', 1, 3600],
+    ['SHUTDOWN_DELAY_SECONDS', 0, 300],
     ['POOL_SIZE', 4, 1000],
     ['RECONCILE_SECONDS', 0, 3600],
     ['WEBHOOK_CONNECTIONS', 1, 50_000],

@@ -214,6 +214,8 @@ function readConnections(read: EnvReader) {
     transferGraceSeconds: read.integer('TRANSFER_GRACE_SECONDS', 30, 1, 3600),
     writeTimeoutSeconds: read.integer('WRITE_TIMEOUT_SECONDS', 20, 1, 3600),
     keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 65, 1, 3600),
+    /** Between SIGTERM, which makes an API process not ready, and the close of its listener. */
+    shutdownDelaySeconds: read.integer('SHUTDOWN_DELAY_SECONDS', 0, 0, 300),
   };
 }
 

@@ -67,6 +67,13 @@ export class BoundedExpressAdapter extends ExpressAdapter {
     return sendText(response, JSON.stringify(body));
   }
 
+  /** From now on each response closes its connection, which its client then does not use for one more request. */
+  endKeepAlive(): void {
+    this.httpServer.prependListener('request', (_request: IncomingMessage, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+    });
+  }
+
   /** A connection that is busy when the shutdown begins becomes idle later, and would be kept alive for a minute. */
   override async close(): Promise<void> {
     const sweep = setInterval(() => this.httpServer.closeIdleConnections(), SWEEP_MS);
