@@ -238,6 +238,25 @@ describe('docker/chart', () => {
     }
   });
 
+  chartTest('a KMS is reached by every role, each with the token, and needs no STORAGE_KEY', async () => {
+    const kms = [{ ipBlock: { cidr: '10.8.8.8/32' } }];
+    const values = {
+      secrets: { values: { STORAGE_KEY: '', STORAGE_KMS_TOKEN: 'hvs.token' } },
+      config: {
+        STORAGE_ENCRYPTION: 'kms',
+        STORAGE_KMS_URL: 'https://vault.internal:8200/v1/transit/keys/voice-notes',
+      },
+      networkPolicy: { to: { kms } },
+    };
+    const objects = await render('small', { values });
+    for (const role of ROLES) {
+      const { egress } = named(objects, 'NetworkPolicy', `notes-${role}`).spec;
+      expect(egress).toContainEqual({ to: kms, ports: [{ protocol: 'TCP', port: 8200 }] });
+      expect(named(objects, 'Secret', `notes-${role}`).stringData).toMatchObject({ STORAGE_KMS_TOKEN: 'hvs.token' });
+    }
+    expect(JSON.stringify(named(objects, 'NetworkPolicy', 'notes-migrate'))).not.toContain('10.8.8.8');
+  });
+
   chartTest('the OpenAI key is for transcribers; the others know that there is one', async () => {
     const values = {
       secrets: { values: { OPENAI_API_KEY: 'sk' } },
@@ -553,6 +572,12 @@ const IMPOSSIBLE = [
     'small',
     { config: { STORAGE_ENCRYPTION: 'key' }, secrets: { values: { STORAGE_KEY: '' } } },
     /Transcribers have no SECRET_KEY.*STORAGE_KEY/,
+  ],
+  ['small', { config: { STORAGE_ENCRYPTION: 'kms' } }, /needs a key of a KMS: set config\.STORAGE_KMS_URL/],
+  [
+    'small',
+    { config: { STORAGE_KMS_URL: 'https://vault.internal:8200/v1/transit/keys/voice-notes' } },
+    /shut out STORAGE_KMS_URL: set networkPolicy\.to\.kms/,
   ],
   [
     'small',

@@ -212,6 +212,11 @@ Object.assign(ALERT_CASES, {
     [gauge('health_check{check="storage",instance="a"}', 0)],
     [gauge('health_check{check="storage",instance="a"}', 1)],
   ),
+  KmsUnreachable: simple(
+    [gauge('health_check{check="keys",instance="a"}', 0)],
+    // It is listed only while there is a problem.
+    [gauge('health_check{check="storage",instance="a"}', 1)],
+  ),
   EgressProxyFailing: simple(
     [{ 'egress_proxy_failures_total{instance="a",failure="silent"}': '0+5x60' }],
     // A failure that lasted for a moment.

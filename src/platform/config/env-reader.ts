@@ -36,6 +36,9 @@ const SECRETS = new Set([
   'SECRET_KEY_PREVIOUS',
   'STORAGE_KEY',
   'STORAGE_KEY_PREVIOUS',
+  'STORAGE_KMS_TOKEN',
+  'STORAGE_KMS_CLIENT_CERT',
+  'STORAGE_KMS_CLIENT_KEY',
   'S3_ACCESS_KEY_ID',
   'S3_SECRET_ACCESS_KEY',
   'BACKUP_S3_ACCESS_KEY_ID',
@@ -52,6 +55,10 @@ const SECRETS = new Set([
   'OPENAI_CLIENT_KEY',
   'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
+/** With the mount, before which there may be namespaces, and the name. */
+export const TRANSIT_KEY_PATH = /^\/v1\/([\w.-]+(?:\/[\w.-]+)*)\/keys\/([\w.-]+)$/;
+/** Hosts of this machine, as `URL` writes them. */
+export const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const WEBHOOK_RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /** Reads variables of one source, and collects what is wrong with them. */
@@ -68,6 +75,12 @@ export class EnvReader {
     return value === null
       ? this.contentOf(name, file)
       : this.refuse(name, `and ${name}_FILE must not both be set`, value);
+  }
+
+  /** One that expires: whoever has it from a file reads that again when it is refused. */
+  renewedSecret(name: string): { value: string; file: string | null } | null {
+    const value = this.text(name);
+    return value === null ? null : { value, file: this.source[`${name}_FILE`]?.trim() || null };
   }
 
   missing(name: string): string {
@@ -125,6 +138,17 @@ export class EnvReader {
     const { hostname, pathname, search, hash } = new URL(url);
     const valid = hostname !== '' && pathname === '/' && search === '' && hash === '';
     return valid ? url : this.refuse(name, 'must be http:// or https:// with a host and no path', null);
+  }
+
+  /** Of a key in Vault or OpenBao. In clear it may be on this machine only: an agent, or a proxy of the mesh. */
+  keyUrl(name: string): string | null {
+    const url = this.url(name, ['https:', 'http:']);
+    if (url === null || !URL.canParse(url)) return null;
+    const { protocol, hostname, pathname, search, hash, username } = new URL(url);
+    if (!TRANSIT_KEY_PATH.test(pathname) || search !== '' || hash !== '' || username !== '')
+      return this.refuse(name, 'must end with the path of a key, such as /v1/transit/keys/voice-notes', null);
+    const isAllowed = protocol === 'https:' || LOOPBACK.has(hostname);
+    return isAllowed ? url : this.refuse(name, 'must be https:// unless the host is this machine', null);
   }
 
   /** A certificate with its chain, and the key of it, both as PEM. Null if neither is set. */

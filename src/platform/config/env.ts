@@ -143,7 +143,7 @@ function readTraces(read: EnvReader) {
 
 /** Of audio in storage. A process reads what is encrypted whether it encrypts or not. */
 function readEncryption(read: EnvReader, hasSecretKey: boolean) {
-  const storageEncryption = read.oneOf('STORAGE_ENCRYPTION', ['off', 'key'], 'off');
+  const storageEncryption = read.oneOf('STORAGE_ENCRYPTION', ['off', 'key', 'kms'], 'off');
   const storageKey = read.otherSecret('STORAGE_KEY', SECRET_KEY_LENGTH, 'SECRET_KEY');
   if (storageEncryption === 'key' && storageKey === null && !hasSecretKey) {
     read.refuse('STORAGE_KEY', 'is required in a process that only transcribes, as it has no SECRET_KEY', '');
@@ -154,6 +154,28 @@ function readEncryption(read: EnvReader, hasSecretKey: boolean) {
     /** Encrypts the keys of accounts in place of SECRET_KEY; processes that only transcribe need it. */
     storageKey,
     storageKeyPrevious: read.otherSecret('STORAGE_KEY_PREVIOUS', SECRET_KEY_LENGTH, 'STORAGE_KEY'),
+    ...readKms(read, storageEncryption === 'kms'),
+  };
+}
+
+/** The service for keys that wraps those of accounts. It unwraps them as long as it is set. */
+function readKms(read: EnvReader, isNeeded: boolean) {
+  const url = read.keyUrl('STORAGE_KMS_URL');
+  const { cert, key } = read.clientCertificate('STORAGE_KMS_CLIENT_CERT', 'STORAGE_KMS_CLIENT_KEY');
+  if (isNeeded && read.text('STORAGE_KMS_URL') === null) read.missing('STORAGE_KMS_URL');
+  for (const name of ['STORAGE_KMS_TOKEN', 'STORAGE_KMS_CLIENT_CERT']) {
+    if (url === null && !isNeeded && read.text(name) !== null) read.refuse(name, 'needs STORAGE_KMS_URL', null);
+  }
+  // Any client may have webhooks sent to the KMS, too.
+  if (cert !== null && cert === read.text('WEBHOOK_CLIENT_CERT'))
+    read.refuse('WEBHOOK_CLIENT_CERT', 'must differ from STORAGE_KMS_CLIENT_CERT', null);
+  return {
+    /** Of a key of the engine Transit. */
+    storageKmsUrl: url,
+    /** Null where an agent beside the process adds it. */
+    storageKmsToken: read.renewedSecret('STORAGE_KMS_TOKEN'),
+    storageKmsClientCert: cert,
+    storageKmsClientKey: key,
   };
 }
 

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import type { DatabaseService } from '../database/database.service.js';
 import type { RedisService } from '../redis/redis.service.js';
+import type { StorageKeysService } from '../storage/encryption/storage-keys.service.js';
 import type { ObjectStore } from '../storage/object-store.js';
 import { HealthService } from './health.service.js';
 
@@ -10,6 +11,7 @@ describe('HealthService (D31)', () => {
   let postgres: () => Promise<unknown[]>;
   let storage: () => Promise<void>;
   let isUsable: boolean;
+  let keys: string | null;
   let health: HealthService;
   let registry: Registry;
 
@@ -18,12 +20,14 @@ describe('HealthService (D31)', () => {
     postgres = async () => [];
     storage = async () => undefined;
     isUsable = true;
+    keys = null;
     registry = new Registry();
     health = new HealthService(
       { query: () => postgres() } as unknown as DatabaseService,
       { check: () => storage() } as unknown as ObjectStore,
       { isUsable: async () => isUsable } as unknown as RedisService,
       registry,
+      { problem: async () => keys } as unknown as StorageKeysService,
     );
   });
   afterEach(() => jest.useRealTimers());
@@ -63,6 +67,9 @@ describe('HealthService (D31)', () => {
       checks: { postgres: 'ok', storage: 'ok', redis: REDIS_LOST },
     });
     isUsable = true;
+    keys = 'no KMS';
+    expect((await health.report()).checks).toMatchObject({ keys: 'no KMS' });
+    keys = null;
     health.notice('speech', async () => 'no detector');
     expect(await health.report()).toEqual({
       status: 'degraded',

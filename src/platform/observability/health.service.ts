@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { sharedRun } from '../concurrency/shared-run.js';
 import { DatabaseService } from '../database/database.service.js';
 import { RedisService } from '../redis/redis.service.js';
+import { StorageKeysService } from '../storage/encryption/storage-keys.service.js';
 import { ObjectStore } from '../storage/object-store.js';
 import { labelledGauge } from './metrics.js';
 
@@ -36,9 +37,12 @@ export class HealthService {
     store: ObjectStore,
     private readonly redis: RedisService,
     registry: Registry,
+    keys: StorageKeysService,
   ) {
     this.require('postgres', () => database.query('SELECT 1').then(() => null));
     this.require('storage', () => store.check().then(() => null));
+    // Not required: audio whose keys are in memory is served without it.
+    this.notice('keys', () => keys.problem());
     const help = '1 for each check of readiness that finds no problem, else 0.';
     const read = sharedRun(() => this.report(), METRICS_KEPT_MS);
     const gauge = { name: 'health_check', help, labelNames: ['check'] };

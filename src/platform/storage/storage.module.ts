@@ -31,7 +31,7 @@ export class StorageModule {
         ObjectRemovalsService,
         DiskSpaceService,
       ],
-      exports: [ObjectStore, Spool, ObjectRemovalsService, DiskSpaceService],
+      exports: [ObjectStore, Spool, StorageKeysService, ObjectRemovalsService, DiskSpaceService],
     };
   }
 }

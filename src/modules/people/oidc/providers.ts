@@ -1,10 +1,10 @@
 import { type Role, ROLES } from '../../../access/roles.js';
 import { type Env, InvalidEnvironmentError } from '../../../platform/config/env.js';
+import { LOOPBACK } from '../../../platform/config/env-reader.js';
 import { isResourceId } from '../../../platform/database/find-or-fail.js';
 
 const VARIABLE = 'OIDC_PROVIDERS';
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** `offline_access` asks for the refresh token by which a session is confirmed. */
 const SCOPE = 'openid profile email offline_access';
 

@@ -1,18 +1,24 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
+import { sharedRun } from '../../concurrency/shared-run.js';
 import { Env } from '../../config/env.js';
 import type { Tx } from '../../database/database.service.js';
 import { isDatabaseUnavailable } from '../../database/unavailable.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../file-system.js';
-import { type KeyWrapper, keyWrappersOf } from './key-wrapper.js';
+import type { KeyWrapper } from './key-wrapper.js';
+import { keyWrappersOf } from './key-wrappers.js';
 import { StorageKey } from './storage-key.entity.js';
 
 const KEY_BYTES = 32;
-/** Keys in memory: that long this process goes on without what unwraps them, and after the account was closed. */
+/** Keys in memory: that long at most this process goes on after the account was closed, or without what unwraps them. */
 const KEPT_MS = 3_600_000;
+/** Then a key that is used is unwrapped again, so that an outage begins with at least the rest of that time. */
+const RENEWED_MS = KEPT_MS / 2;
+/** Between two looks at whether keys can be wrapped. */
+const LOOK_KEPT_MS = 5000;
 const MAX_KEPT = 10_000;
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 const FIRST_VERSION = 1;
@@ -33,17 +39,28 @@ export interface Rewrapping {
   unreadable: { account_id: string; version: number }[];
 }
 
+/** A key that this process cannot unwrap, however long it waits. */
+class UnreadableKeyError extends StorageUnavailableError {}
+
 /** The keys of accounts, under which their audio is encrypted (docs/decisions/0049). */
 @Injectable()
-export class StorageKeysService {
+export class StorageKeysService implements OnApplicationShutdown {
   private readonly wrappers: readonly KeyWrapper[];
   private readonly keys = new LRUCache<string, Buffer, KeyId>({
     max: MAX_KEPT,
     ttl: KEPT_MS,
+    noDeleteOnFetchRejection: true,
     fetchMethod: (_name, _stale, { context }) => this.read(context),
   });
   /** Of accounts whose rows are not there yet. */
   private readonly prepared = new Map<string, { key: Buffer; row: Omit<StorageKey, 'createdAt'> }>();
+
+  private found: string | null = null;
+  private readonly look = sharedRun(async () => {
+    const looks = await Promise.allSettled(this.wrappers.map((wrapper) => wrapper.currentPrefix()));
+    const failed = looks.find((one) => one.status === 'rejected');
+    this.found = failed ? `${(failed.reason as Error).message}. Keys in memory are used for up to an hour.` : null;
+  }, LOOK_KEPT_MS);
 
   constructor(
     @InjectRepository(StorageKey) private readonly rows: Repository<StorageKey>,
@@ -66,7 +83,24 @@ export class StorageKeysService {
   async keyOf(id: KeyId): Promise<Buffer> {
     const prepared = this.prepared.get(id.accountId);
     if (prepared) return prepared.key;
-    return (await this.keys.fetch(nameOf(id), { context: id })) as Buffer;
+    const name = nameOf(id);
+    const left = this.keys.getRemainingTTL(name);
+    if (left > 0 && left < RENEWED_MS)
+      void this.keys.fetch(name, { context: id, forceRefresh: true }).catch(() => undefined);
+    return (await this.keys.fetch(name, { context: id })) as Buffer;
+  }
+
+  /**
+   * What keeps this process from wrapping and unwrapping keys; null if nothing does. As the last look has found it: whoever
+   * asks, such as readiness, waits for no other server.
+   */
+  async problem(): Promise<string | null> {
+    void this.look();
+    return this.found;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const wrapper of this.wrappers) await wrapper.close?.();
   }
 
   /**
@@ -96,14 +130,27 @@ export class StorageKeysService {
     const unreadable = new Map<string, KeyId>();
     let rewrapped = 0;
     for await (const { wrappedKey, ...id } of this.wrappedOtherwise()) {
-      const key = await this.unwrap({ wrappedKey, ...id }).catch(() => null);
-      if (key === null) unreadable.set(nameOf(id), id);
-      else rewrapped += (await this.rows.update(id, { wrappedKey: await this.wrap(key, id) })).affected ?? 0;
+      const wrapped = await this.wrapAnew({ wrappedKey, ...id });
+      if (wrapped === null) unreadable.set(nameOf(id), id);
+      else rewrapped += (await this.rows.update(id, { wrappedKey: wrapped })).affected ?? 0;
     }
     let left = 0;
     for await (const id of this.wrappedOtherwise()) if (!unreadable.has(nameOf(id))) left++;
     const named = [...unreadable.values()].map(({ accountId, version }) => ({ account_id: accountId, version }));
     return { rewrapped, left, unreadable: named };
+  }
+
+  /** Null when nothing here can unwrap it. */
+  private async wrapAnew(row: WrappedKey): Promise<string | null> {
+    const wrapper = this.wrapper();
+    const rewrap = wrapper.canUnwrap(row.wrappedKey) ? wrapper.rewrap?.bind(wrapper) : undefined;
+    try {
+      if (rewrap) return await readable(row, () => rewrap(row.wrappedKey, contextOf(row)));
+      return await this.wrap(await this.unwrap(row), row);
+    } catch (error) {
+      if (error instanceof UnreadableKeyError) return null;
+      throw error;
+    }
   }
 
   private async *wrappedOtherwise(): AsyncGenerator<WrappedKey> {
@@ -160,19 +207,25 @@ export class StorageKeysService {
   private async unwrap(row: WrappedKey): Promise<Buffer> {
     const wrapper = this.wrappers.find((one) => one.canUnwrap(row.wrappedKey));
     if (!wrapper) {
-      throw new StorageUnavailableError(
+      throw new UnreadableKeyError(
         `the key ${nameOf(row)} of audio was wrapped by a key that this process lacks: give it the STORAGE_KEY of the ` +
-          'others, or the key before as STORAGE_KEY_PREVIOUS or SECRET_KEY_PREVIOUS',
+          'others, or the key before as STORAGE_KEY_PREVIOUS or SECRET_KEY_PREVIOUS, or their STORAGE_KMS_URL',
       );
     }
-    try {
-      return await wrapper.unwrap(row.wrappedKey, contextOf(row));
-    } catch (error) {
-      if (error instanceof StorageUnavailableError) throw error;
-      throw new StorageUnavailableError(`the key ${nameOf(row)} of audio cannot be unwrapped: its row was changed`, {
-        cause: error,
-      });
-    }
+    return await readable(row, () => wrapper.unwrap(row.wrappedKey, contextOf(row)));
+  }
+}
+
+/** @throws UnreadableKeyError; StorageUnavailableError for an outage of what wraps */
+async function readable<T>(row: WrappedKey, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StorageUnavailableError) throw error;
+    throw new UnreadableKeyError(
+      `the key ${nameOf(row)} of audio cannot be unwrapped: its row was changed, or what wrapped it is gone`,
+      { cause: error },
+    );
   }
 }
 
