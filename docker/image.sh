@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image of docker/Dockerfile by buildah, which needs no Docker engine, and checks what is in it.
 #
+#   docker/image.sh pin [IMAGE]               names the base image in the Dockerfile by its digest; by skopeo
 #   docker/image.sh build [--base IMAGE|debian] [--ca FILE] [TAG]
 #   docker/image.sh check [TAG]               then starts it, transcribes a voice note and stops it
 #   docker/image.sh sbom [TAG] >FILE          CycloneDX: packages of npm and of Debian, ffmpeg, Node
@@ -13,7 +14,8 @@ set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 readonly MAX_MB=400
-node_version=$(sed -nE 's/^ARG NODE_IMAGE=node:([0-9.]+)-.*/\1/p' "$root/docker/Dockerfile")
+dockerfile=$root/docker/Dockerfile
+node_version=$(sed -nE 's/^ARG NODE_IMAGE=.*node:([0-9.]+)-.*/\1/p' "$dockerfile")
 work=$(mktemp --directory)
 containers=()
 
@@ -54,6 +56,36 @@ make_base() {
   buildah commit --quiet --rm "$container" "localhost/node:$node_version-bookworm-slim" >/dev/null
 }
 
+base_in_dockerfile() {
+  sed -nE 's/^ARG NODE_IMAGE=//p' "$dockerfile"
+}
+
+# IMAGE is another tag, or the same of a mirror.
+pin() {
+  local name=${1:-$(base_in_dockerfile)} digest
+  name=${name%@*}
+  digest=$(skopeo inspect --no-tags --format '{{.Digest}}' "docker://$name")
+  [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || { echo "the registry names no digest of $name: $digest" >&2 && exit 1; }
+  sed --in-place "s|^ARG NODE_IMAGE=.*|ARG NODE_IMAGE=$name@$digest|" "$dockerfile"
+  echo "$name@$digest"
+}
+
+# What the labels of the image say of its base and its sources.
+labels() {
+  local base=$1 digest
+  [[ $base == localhost/* ]] || buildah pull --quiet "$base" >/dev/null
+  if [[ $base == *@sha256:* ]]; then
+    digest=${base#*@}
+  else
+    [[ $base == localhost/* ]] || echo "$base can change: docker/image.sh pin names it by its digest" >&2
+    digest=$(buildah inspect --type image --format '{{.FromImageDigest}}' "$base")
+  fi
+  local of=org.opencontainers.image
+  options+=(--label "$of.base.name=${base%@*}" --label "$of.base.digest=$digest")
+  options+=(--label "$of.revision=$(git -C "$root" rev-parse HEAD)")
+  options+=(--label "$of.version=$(sed -nE 's/^  "version": "(.*)",/\1/p' "$root/package.json")")
+}
+
 build() {
   local base='' options=()
   while [[ ${1:-} == --* ]]; do
@@ -73,8 +105,9 @@ build() {
     base=localhost/node:$node_version-bookworm-slim
   fi
   [[ -z $base ]] || options+=(--build-arg "NODE_IMAGE=$base")
+  labels "${base:-$(base_in_dockerfile)}"
   # The time of the commit, so that the same sources make the same image.
-  buildah build --isolation chroot --layers --ignorefile "$root/.dockerignore" --file "$root/docker/Dockerfile" \
+  buildah build --isolation chroot --layers --ignorefile "$root/.dockerignore" --file "$dockerfile" \
     --timestamp "$(git -C "$root" log -1 --format=%ct)" "${options[@]}" --tag "$tag" "$root"
   echo "$tag@$(buildah inspect --type image --format '{{.FromImageDigest}}' "$tag")"
 }
@@ -107,9 +140,11 @@ check() {
 
 sbom() {
   start_container "${1:-voice-note-transcription}"
-  FOLDER=$folder NODE_VERSION=$node_version node --input-type=module <<'JS'
+  local label='{{index .OCIv1.Config.Labels "org.opencontainers.image.base.name"}}@{{index .OCIv1.Config.Labels "org.opencontainers.image.base.digest"}}'
+  BASE=$(buildah inspect --type image --format "$label" "${1:-voice-note-transcription}") \
+    FOLDER=$folder NODE_VERSION=$node_version node --input-type=module <<'JS'
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-const { FOLDER, NODE_VERSION } = process.env;
+const { BASE, FOLDER, NODE_VERSION } = process.env;
 const read = (path) => readFileSync(`${FOLDER}/${path}`, 'utf8');
 const bom = JSON.parse(read('usr/share/sbom/packages.cdx.json'));
 const status = 'var/lib/dpkg/status.d';
@@ -127,6 +162,11 @@ const ffmpeg = read('usr/local/share/doc/ffmpeg/version').trim();
 const built = component('ffmpeg', ffmpeg, `pkg:deb/debian/ffmpeg@${encodeURIComponent(ffmpeg)}?distro=bookworm`, 'usr/local/share/doc/ffmpeg/copyright');
 const node = component('node', NODE_VERSION, `pkg:generic/node@${NODE_VERSION}`, 'no such file');
 bom.components.push(...debian, built, node);
+const archive = read('usr/share/sbom/debian-archive').trim().split('\n').map((line) => line.split(': '));
+bom.metadata.properties = [
+  { name: 'base-image', value: BASE },
+  ...archive.map(([suite, date]) => ({ name: `debian-archive:${suite}`, value: new Date(date).toISOString() })),
+];
 console.log(JSON.stringify(bom, null, 2));
 JS
 }
@@ -166,7 +206,7 @@ run_image() {
 }
 
 case ${1:-} in
-  build | check | sbom) "$@" ;;
+  pin | build | check | sbom) "$@" ;;
   run) shift && run_image "$@" ;;
   *) sed -n '2,/^set/{s/^# \{0,1\}//;/^set/!p}' "$0" && exit 2 ;;
 esac

@@ -4,26 +4,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { apiChanges, missingInChangelog } from './lib/api-changes.mjs';
+import { apiChanges, describedApi, missingInChangelog } from './lib/api-changes.mjs';
 import { ROOT } from './lib/paths.mjs';
 
 /** A file and no tag: clones and archives may have no tags. */
 const RELEASED = join(ROOT, 'scripts', 'released-api.json');
-const PROSE = new Set(['description', 'summary', 'example', 'examples', 'tags', 'externalDocs']);
 
 const present = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
 if (process.argv.includes('--release')) {
-  writeFileSync(RELEASED, `${JSON.stringify(JSON.parse(present, withoutProse))}\n`);
+  writeFileSync(RELEASED, describedApi(present));
 } else {
   const changes = apiChanges(JSON.parse(readFileSync(RELEASED, 'utf8')), JSON.parse(present));
   const missing = missingInChangelog(changes, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'));
   console.log(`${changes.added.length} new operations, ${changes.breaks.length} breaks since the last release`);
   for (const line of missing) console.error(line);
   process.exitCode = missing.length === 0 ? 0 : 1;
-}
-
-/** Fields of bodies may have these names, too: their value is a schema, and prose is not. */
-function withoutProse(key, value) {
-  const isProse = PROSE.has(key) && (typeof value === 'string' || key.startsWith('example') || key === 'tags');
-  return isProse && !(typeof value === 'object' && value !== null && 'type' in value) ? undefined : value;
 }

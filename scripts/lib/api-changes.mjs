@@ -7,6 +7,19 @@
  * @typedef {{ operation: string, name: string, what: string }} Break `name` is the field, parameter or status
  */
 
+const PROSE = new Set(['description', 'summary', 'example', 'examples', 'tags', 'externalDocs']);
+
+/** What scripts/released-api.json holds of a description: no prose. @param {string} text of openapi.json */
+export function describedApi(text) {
+  return `${JSON.stringify(JSON.parse(text, withoutProse))}\n`;
+}
+
+/** Fields of bodies may have these names, too: their value is a schema, and prose is not. */
+function withoutProse(key, value) {
+  const isProse = PROSE.has(key) && (typeof value === 'string' || key.startsWith('example') || key === 'tags');
+  return isProse && !(typeof value === 'object' && value !== null && 'type' in value) ? undefined : value;
+}
+
 /** @returns {{ breaks: Break[], added: string[] }} `added` are the new operations */
 export function apiChanges(before, after) {
   const known = operationsOf(before);

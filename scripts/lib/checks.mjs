@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 
+import { checkAdvisories } from './advisories.mjs';
 import { readJsonIfAny } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { run } from './processes.mjs';
@@ -68,6 +69,7 @@ export async function runStaticChecks(env) {
   return inSequence(
     ...checks,
     () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env),
+    () => checkAdvisories(quietEnv),
     () => check('API changes', [process.execPath, 'scripts/check-api-changes.mjs'], env),
   );
 }
