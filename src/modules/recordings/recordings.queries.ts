@@ -182,20 +182,29 @@ export async function lockRecording(
   return recording ?? null;
 }
 
+/** With the text that is searched, which has to be indexed anew after a change of what else is. */
+export interface RelabelledRecording extends Recording {
+  /** Null without one. */
+  searchedText: string | null;
+}
+
+const SELECT_RELABELLED = `SELECT changed.*, (SELECT text FROM search_documents WHERE recording_id = changed.id) AS "searchedText"
+  FROM changed`;
+
 /** With its entry in the audit log. SQL, because that is one round trip. @returns null when the account has no such recording. */
 export async function updateLabels(
   tx: Tx,
   { accountId, id }: RecordingKey,
   { title, customTags }: Pick<Recording, 'title' | 'customTags'>,
   change: AuditedChange,
-): Promise<Recording | null> {
+): Promise<RelabelledRecording | null> {
   const recorded = joinedChange('changed', change);
-  const [recording] = await tx.prepared<Recording>(
+  const [recording] = await tx.prepared<RelabelledRecording>(
     `WITH changed AS (
        UPDATE recordings r SET title = $3, custom_tags = $4, updated_at = now()
        WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}),
      recorded AS (${recorded.sql(5)})
-     SELECT * FROM changed`,
+     ${SELECT_RELABELLED}`,
     [accountId, id, title, customTags, ...recorded.parameters],
   );
   return recording ?? null;
@@ -206,10 +215,12 @@ export async function updateSpeakerNames(
   tx: Tx,
   { accountId, id }: RecordingKey,
   speakerNames: Recording['speakerNames'],
-): Promise<Recording | null> {
-  const [recording] = await tx.query<Recording>(
-    `UPDATE recordings r SET speaker_names = $3::jsonb, updated_at = now()
-     WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS}`,
+): Promise<RelabelledRecording | null> {
+  const [recording] = await tx.query<RelabelledRecording>(
+    `WITH changed AS (
+       UPDATE recordings r SET speaker_names = $3::jsonb, updated_at = now()
+       WHERE id = $2 AND account_id = $1 RETURNING ${COLUMNS})
+     ${SELECT_RELABELLED}`,
     [accountId, id, speakerNames && JSON.stringify(speakerNames)],
   );
   return recording ?? null;

@@ -183,15 +183,6 @@ export async function writeDocument(
   );
 }
 
-/** The text that is searched; null without one. SQL as the statements beside it. */
-export async function selectSearchedText(runner: SqlRunner, recordingId: string): Promise<string | null> {
-  const [document] = await runner.prepared<{ text: string | null }>(
-    'SELECT text FROM search_documents WHERE recording_id = $1',
-    [recordingId],
-  );
-  return document?.text ?? null;
-}
-
 /** The first characters of the texts of these recordings. SQL as the statements beside it. @param length in characters */
 export async function selectBeginnings(
   runner: SqlRunner,

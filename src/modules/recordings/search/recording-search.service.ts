@@ -25,7 +25,6 @@ import {
   MAX_COUNTED,
   selectBeginnings,
   selectMatches,
-  selectSearchedText,
   selectTagged,
   type Slice,
   walkStatement,
@@ -80,9 +79,9 @@ export class RecordingSearchService {
     await writeDocument(tx, recording.id, { ...(await textTerms(recording, text)), text });
   }
 
-  /** After a change of its title or tags, which the transaction has made. */
-  async relabel(tx: Tx, recording: TaggedRecording): Promise<void> {
-    const text = await selectSearchedText(tx, recording.id);
+  /** After a change of its title, tags or names of speakers, which the transaction has made. */
+  async relabel(tx: Tx, recording: TaggedRecording & { searchedText: string | null }): Promise<void> {
+    const { searchedText: text } = recording;
     if (text !== null) return await this.write(tx, recording, text);
     const terms = tagTerms(recording);
     if (terms === null) await deleteTagDocument(tx, recording.id);
