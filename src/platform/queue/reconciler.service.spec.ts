@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import type { Env } from '../config/env.js';
 import type { DatabaseService } from '../database/database.service.js';
+import type { RedisService } from '../redis/redis.service.js';
 import { ReconcilerService, repeatWhileFull } from './reconciler.service.js';
 
 const RECONCILE_SECONDS = 5;
@@ -10,6 +11,9 @@ describe('ReconcilerService', () => {
   let ran: string[];
   /** Whether this process gets the lock. */
   let held: boolean;
+  /** As Redis does with SET, PX and NX. */
+  let turns: Map<string, number>;
+  let redisIsUsable: boolean;
   let ended: string[];
   let statements: [sql: string, parameters: unknown[]][];
   let failure: Error | null;
@@ -19,6 +23,12 @@ describe('ReconcilerService', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
   let registry: Registry;
+
+  async function takeTurn(name: string, _value: string, _px: string, ms: number): Promise<'OK' | null> {
+    if ((turns.get(name) ?? 0) > Date.now()) return null;
+    turns.set(name, Date.now() + ms);
+    return 'OK';
+  }
 
   function reconcilerOf(roles: string[], reconcileSeconds = RECONCILE_SECONDS): ReconcilerService {
     const runner = {
@@ -37,7 +47,16 @@ describe('ReconcilerService', () => {
     const database = { dataSource: { createQueryRunner: () => runner } };
     const env = { roles, reconcileSeconds } as unknown as Env;
     registry = new Registry();
-    const made = new ReconcilerService(env, database as unknown as DatabaseService, registry);
+    const redis = {
+      tryCommand: async (command: (client: object) => Promise<unknown>) =>
+        redisIsUsable ? await command({ set: takeTurn }) : null,
+    };
+    const made = new ReconcilerService(
+      env,
+      database as unknown as DatabaseService,
+      redis as unknown as RedisService,
+      registry,
+    );
     const task = (name: string, fails: boolean) => async () => {
       ran.push(name);
       if (fails) throw new Error(name);
@@ -53,6 +72,8 @@ describe('ReconcilerService', () => {
     jest.useFakeTimers();
     ran = [];
     held = true;
+    turns = new Map();
+    redisIsUsable = true;
     ended = [];
     statements = [];
     failure = null;
@@ -67,6 +88,34 @@ describe('ReconcilerService', () => {
   });
 
   const pass = (seconds: number) => jest.advanceTimersByTimeAsync(seconds * 1000);
+
+  it('has one round in an interval, in whichever of many deliverers', async () => {
+    const others = Array.from({ length: 9 }, () => reconcilerOf(['deliverer']));
+    for (const one of [reconciler, ...others]) {
+      one.onApplicationBootstrap();
+      await pass(0.3);
+    }
+    const rounds = () => ran.filter((name) => name === 'second').length;
+    expect(rounds()).toBe(1);
+    await pass(10 * RECONCILE_SECONDS);
+    expect(rounds()).toBeGreaterThanOrEqual(10);
+    expect(rounds()).toBeLessThanOrEqual(13);
+    redisIsUsable = false;
+    ran = [];
+    await pass(RECONCILE_SECONDS);
+    expect(rounds()).toBe(10);
+    await Promise.all(others.map((one) => one.onApplicationShutdown()));
+  });
+
+  it('has rounds of its own for deliverers with other tasks', async () => {
+    const extended = reconcilerOf(['deliverer']);
+    extended.register('of an extension', async () => void ran.push('of an extension'));
+    for (const one of [reconciler, extended]) one.onApplicationBootstrap();
+    await pass(0);
+    expect(ran.filter((name) => name === 'first')).toHaveLength(2);
+    expect(ran).toContain('of an extension');
+    await extended.onApplicationShutdown();
+  });
 
   it('runs every task in each round, also behind one that failed', async () => {
     reconciler.onApplicationBootstrap();

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import type { QueryRunner } from 'typeorm';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
 import { type Repair, repairsOf, valueGauge } from '../observability/metrics.js';
+import { RedisService } from '../redis/redis.service.js';
 
 interface TaskOptions {
   /** It runs in every process without the lock, as tasks on local files do. */
@@ -25,6 +27,9 @@ const IDLE_ROUNDS = 6;
 
 /** Number of the advisory lock: arbitrary, the same in all processes. */
 const RECONCILER_LOCK = 7_305_119;
+
+/** Of the time between two rounds: the timer of the process that had the last one may be early. */
+const TURN_SHARE = 0.8;
 
 /** A task that takes longer, such as a clean-up of much, goes on beside the others, which do not wait for it any more. */
 const TURN_MS = 1000;
@@ -52,6 +57,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
   constructor(
     private readonly env: Env,
     private readonly database: DatabaseService,
+    private readonly redis: RedisService,
     registry: Registry,
   ) {
     this.repairs = repairsOf(registry);
@@ -127,11 +133,28 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
     }
   }
 
+  /**
+   * Whether no deliverer has begun a round just now. The lock keeps two from working at once, and does not keep each of a
+   * hundred from doing all of it in every interval. Redis may forget a turn: a round too many does no harm. Deliverers with other
+   * tasks, as those of another release, have turns of their own.
+   */
+  private async takeTurn(): Promise<boolean> {
+    const tasks = createHash('sha256')
+      .update(this.tasks.map(({ name }) => name).join())
+      .digest('base64url');
+    const ms = Math.floor(this.env.reconcileSeconds * 1000 * TURN_SHARE);
+    const taken = await this.redis.tryCommand(async (client) => [
+      await client.set(`reconciler:${tasks}:{bull}`, '1', 'PX', ms, 'NX'),
+    ]);
+    return taken === null || taken[0] === 'OK';
+  }
+
   private async underLock(work: () => Promise<void>): Promise<void> {
     const holder = this.database.dataSource.createQueryRunner();
     try {
       await holder.startTransaction();
-      if (await tryReconcilerLock(holder, IDLE_ROUNDS * this.env.reconcileSeconds)) await work();
+      const held = await tryReconcilerLock(holder, IDLE_ROUNDS * this.env.reconcileSeconds);
+      if (held && (await this.takeTurn())) await work();
       await holder.commitTransaction();
     } catch (error) {
       await holder.rollbackTransaction().catch(() => undefined);
