@@ -6,8 +6,10 @@ import { measureFullQueue } from './hostile/full-queue.mjs';
 import { measureGuessedKeys } from './hostile/guessed-keys.mjs';
 import { measureHangingWebhooks } from './hostile/hanging-webhooks.mjs';
 import { measureLargeDatabase } from './large-database.mjs';
+import { measureProcesses } from './processes.mjs';
 import { measureCompression, measureGet, measureList } from './reads.mjs';
 import { measureSearch } from './search.mjs';
+import { measureSizes } from './sizes.mjs';
 import { measureLatency, measureLongRecording, measureStart, measureTranscription } from './transcription.mjs';
 import { measureLargeUploads, measureUpload } from './upload.mjs';
 
@@ -30,6 +32,8 @@ export const MEASURES = {
   'hanging webhooks': measureHangingWebhooks,
   'guessed keys': measureGuessedKeys,
   attacks: measureAttacks,
+  processes: measureProcesses,
+  sizes: measureSizes,
   start: measureStart,
   console: measureConsole,
 };
