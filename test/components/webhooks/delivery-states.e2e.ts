@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { getQueueToken } from '@nestjs/bull';
-import type { ClaimedDelivery } from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
+import {
+  type ClaimedDelivery,
+  markAttemptFailed,
+  markDelivered,
+} from '../../../src/modules/webhooks/deliveries/deliveries.queries.js';
 import {
   DeliveriesService,
   DELIVERY_QUEUE,
   type DeliveryJob,
 } from '../../../src/modules/webhooks/deliveries/deliveries.service.js';
+import { hastenPending } from '../../../src/modules/webhooks/deliveries/redeliveries.queries.js';
 import { RemovedWebhooksService } from '../../../src/modules/webhooks/deliveries/removed-webhooks.service.js';
 import type { DeliveryOutcome } from '../../../src/modules/webhooks/sending/webhook-sender.service.js';
 import { SecurityLogService } from '../../../src/platform/observability/security-log.service.js';
+import type { SqlRunner, Tx } from '../../../src/platform/database/database.service.js';
 import type { JobQueue } from '../../../src/platform/queue/job-queue.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
@@ -16,6 +22,7 @@ import { startService, useService } from '../../../src/testing/test-service.js';
 import { checkRows } from '../../support/check-rows.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { insertDeliveries, insertEvents, type SqlColumns } from '../../support/state/inserted-rows.js';
+import { costOf } from '../../support/state/statement-cost.js';
 import { failDelivery, failRecordings } from '../../support/state/recording-events.js';
 
 const HOOK = { url: 'http://127.0.0.1:9/', events: ['recording.failed'] };
@@ -220,6 +227,30 @@ describe('the outcome of an attempt', () => {
     });
     expectSeconds(accepted.last_attempt_ago, 100);
     expectSeconds(accepted.updated_ago, 0);
+  });
+
+  it('costs the same however many others are pending, also while the statistics say that none is', async () => {
+    const { id, leaseToken } = await claimed();
+    await set({ id }, `status = 'delivered', next_attempt_at = NULL`);
+    await insertDeliveries(api, client, webhookId, { status: `'delivered'` }, 5000);
+    await api.database.query('VACUUM (ANALYZE) deliveries');
+    await set({ id }, `status = 'pending', attempts_before = attempts, next_attempt_at = now()`);
+    await insertDeliveries(api, client, webhookId, {}, 5000);
+    const [outcome, failed] = [
+      { id, leaseToken, status: 200, durationMs: 1, agoMs: 1, response: null },
+      { errorKind: null, error: null, delayMs: 1000 },
+    ];
+    const statements: Record<string, (runner: SqlRunner) => Promise<unknown>> = {
+      'delivered, alone': (runner) => markDelivered(runner, [outcome], { skipLocked: false }),
+      'delivered, with others': (runner) => markDelivered(runner, [outcome, outcome], { skipLocked: true }),
+      failed: (runner) => markAttemptFailed(runner as Tx, { ...outcome, ...failed }),
+      hastened: (runner) => hastenPending(runner as Tx, id, { startSeconds: -1, intervalSeconds: 0 }),
+    };
+    await checkRows(Object.entries(statements), async (_, statement) => {
+      const { pages, indexes } = await costOf(api.database, statement);
+      expect(indexes).not.toContain('deliveries_due_idx');
+      expect(pages).toBeLessThan(100);
+    });
   });
 
   it('without a time of its own began as long ago as it took', async () => {

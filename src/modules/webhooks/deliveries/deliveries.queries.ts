@@ -64,6 +64,12 @@ export interface DeliveryFailure extends DeliverySuccess {
 /** Attempts of a delivery that are kept: those of three rounds of the usual schedule. */
 export const MAX_LOGGED = 30;
 
+/**
+ * SQL for statements that find a delivery by its id: it is pending (`deliveries_state_check`). With `status = 'pending'`
+ * Postgres may read the whole index of what is pending instead, as long as its statistics say that this is empty.
+ */
+export const isPending = (row: string): string => `${row}.next_attempt_at IS NOT NULL`;
+
 /** So many milliseconds ago, by the clock of the database. */
 const timeOf = (agoMs: string): string => `now() - make_interval(secs => ${agoMs} / 1000.0)`;
 
@@ -109,16 +115,16 @@ export async function claimDueDeliveries(
  * @returns the ids of the updated deliveries.
  */
 export async function markDelivered(
-  database: DatabaseService,
+  runner: SqlRunner,
   batch: readonly DeliverySuccess[],
   { skipLocked }: { skipLocked: boolean },
 ): Promise<string[]> {
-  const rows = await database.prepared<{ id: string }>(
+  const rows = await runner.prepared<{ id: string }>(
     `WITH arrived AS MATERIALIZED (
        SELECT d.id, s.status, s.duration_ms, s.response, s.ago_ms
        FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::text[], $6::float8[])
          AS s (id, lease_token, status, duration_ms, response, ago_ms)
-       JOIN deliveries d ON d.id = s.id AND d.lease_token = s.lease_token AND d.status = 'pending'
+       JOIN deliveries d ON d.id = s.id AND d.lease_token = s.lease_token AND ${isPending('d')}
        FOR UPDATE OF d ${skipLocked ? 'SKIP LOCKED' : ''})
      UPDATE deliveries d SET status = 'delivered', next_attempt_at = NULL, lease_token = NULL, lease_until = NULL,
        last_attempt_at = ${timeOf('arrived.ago_ms')}, last_status = arrived.status, last_error = NULL,
@@ -144,11 +150,11 @@ export async function markAttemptFailed(tx: Tx, failure: DeliveryFailure): Promi
   const { id, leaseToken, status, errorKind, error, durationMs, agoMs, response, delayMs } = failure;
   const rows = await tx.query(
     `WITH failed AS (
-       UPDATE deliveries SET status = CASE WHEN $3::float8 IS NULL THEN 'failed' ELSE 'pending' END,
+       UPDATE deliveries d SET status = CASE WHEN $3::float8 IS NULL THEN 'failed' ELSE 'pending' END,
          next_attempt_at = now() + make_interval(secs => $3::float8 / 1000), lease_token = NULL, lease_until = NULL,
          last_attempt_at = ${timeOf('$9::float8')}, last_status = $4, last_error_kind = $5, last_error = $6,
          last_duration_ms = $7, updated_at = now()
-       WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING id, attempts, last_attempt_at
+       WHERE d.id = $1 AND d.lease_token = $2 AND ${isPending('d')} RETURNING d.id, d.attempts, d.last_attempt_at
      ), forgotten AS (
        DELETE FROM delivery_attempts a USING failed f
        WHERE a.delivery_id = f.id AND a.number <= f.attempts - ${MAX_LOGGED}

@@ -1,6 +1,6 @@
 import { FIRST_PLACE, type Position } from '../events/webhook-events.service.js';
 import type { Tx } from '../../../platform/database/database.service.js';
-import { MAX_LOGGED } from './deliveries.queries.js';
+import { isPending, MAX_LOGGED } from './deliveries.queries.js';
 import type { RedeliverDto } from './deliveries.dto.js';
 import type { RedeliveryPhase, RedeliveryStatus } from './delivery.entity.js';
 
@@ -64,10 +64,10 @@ export async function reopenEnded(tx: Tx, ids: readonly string[], pace = AT_ONCE
  */
 export async function hastenPending(tx: Tx, id: string, { startSeconds }: Pace): Promise<boolean> {
   const rows = await tx.query(
-    `UPDATE deliveries SET next_attempt_at = ${dueAt('0', 2)}, updated_at = now()
-     WHERE id = $1 AND status = 'pending' AND (lease_until IS NULL OR lease_until < now())
-       AND next_attempt_at > ${dueAt('0', 2)}
-     RETURNING id`,
+    `UPDATE deliveries d SET next_attempt_at = ${dueAt('0', 2)}, updated_at = now()
+     WHERE d.id = $1 AND ${isPending('d')} AND (d.lease_until IS NULL OR d.lease_until < now())
+       AND d.next_attempt_at > ${dueAt('0', 2)}
+     RETURNING d.id`,
     [id, ...parametersOf({ startSeconds, intervalSeconds: 0 })],
   );
   return rows.length > 0;
