@@ -193,7 +193,8 @@ describe('signing in to the console', () => {
   });
 
   it('asks before signing out deletes what is not uploaded, and leaves nothing behind', async () => {
-    const page = await open();
+    // The icon may be asked for late.
+    const page = await open({ expectedProblems: [/ERR_INTERNET_DISCONNECTED.*icon\.svg/] });
     await fill(page);
     await list(page);
     await page.context().setOffline(true);
