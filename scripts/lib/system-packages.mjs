@@ -98,6 +98,29 @@ export async function installTestPackages() {
   await installPgBouncer();
 }
 
+/** What the fleet test runs beside the service: HAProxy, PgBouncer, and what makes networks. */
+const FLEET = [
+  ['haproxy', 'haproxy'],
+  ['pgbouncer', 'pgbouncer'],
+  ['ip', 'iproute2'],
+  ['nft', 'nftables'],
+  ['redis-cli', 'redis-tools'],
+  ['setpriv', 'util-linux'],
+];
+
+/** @throws UserError with what is missing */
+export async function installFleetPackages() {
+  const missing = () => FLEET.filter(([command]) => !findCommand(command) && !existsSync(`/usr/sbin/${command}`));
+  if (missing().length === 0) return;
+  const problem = await installWithApt(missing().map(([, name]) => name));
+  if (missing().length === 0) return;
+  throw new UserError(
+    `Missing: ${missing()
+      .map(([, name]) => name)
+      .join(', ')}.${problem ? ` ${problem}` : ''}`,
+  );
+}
+
 /** Debian has a package of it, Ubuntu has none. Without it the tests use Chromium itself and take longer. */
 async function installHeadlessShell() {
   const isDebian = /^ID=debian$/m.test(readFileIfAny('/etc/os-release') ?? '');

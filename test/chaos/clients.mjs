@@ -11,16 +11,23 @@ const BOUNDARY = 'chaos-boundary-7f3a';
 /** An answer that no client can expect. */
 export class UnexpectedAnswerError extends Error {}
 
+/** @typedef {{ at: number, ms: number, status: number | null }} Attempt status: null when no answer came */
+
 /** A client that knows that answers can get lost: it repeats what it was not answered, with the same key. */
 export class Client {
   /** Requests that got no answer, or one that says "later". */
   unanswered = 0;
 
-  /** @param {() => string} anyUrl of one of the API processes */
-  constructor(anyUrl, { key, secret }, deadline) {
+  /**
+   * @param {() => string} anyUrl of one of the API processes
+   * @param {{ later?: number[], onAttempt?: (attempt: Attempt) => void }} options later: answers after which it repeats
+   */
+  constructor(anyUrl, { key, secret }, deadline, { later = [503], onAttempt = () => undefined } = {}) {
     this.anyUrl = anyUrl;
     this.headers = { 'X-Service-API-Key': key, 'X-Service-API-Secret': secret };
     this.deadline = deadline;
+    this.later = later;
+    this.onAttempt = onAttempt;
   }
 
   /** @returns {Promise<{ id: string, attempts: number } | null>} null when it was never answered */
@@ -48,9 +55,11 @@ export class Client {
   /** Repeats until the answer is an expected one. @throws UnexpectedAnswerError for any other but "later" */
   async insist(call, expected) {
     for (let attempts = 1; Date.now() < this.deadline(); attempts++) {
+      const at = Date.now();
       const answer = await this.#send(call).catch(() => null);
+      this.onAttempt({ at, ms: Date.now() - at, status: answer?.status ?? null });
       if (answer && expected.includes(answer.status)) return { ...answer, attempts };
-      if (answer && answer.status !== 503) {
+      if (answer && !this.later.includes(answer.status)) {
         throw new UnexpectedAnswerError(`${call.method} ${call.path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       }
       this.unanswered += 1;

@@ -19,18 +19,23 @@ export class Member {
   crashes = [];
   #expected = new Set();
 
-  constructor(name, env, logFile, root) {
+  constructor(name, env, logFile, root, within) {
     this.name = name;
+    this.within = within;
     this.env = env;
     this.logFile = logFile;
     this.root = root;
   }
 
-  /** @param {{ env: Record<string, string>, folder: string, root: string }} options root: where the build is */
-  static async create(name, roles, { env, folder, root }) {
+  /**
+   * @param {{ env: Record<string, string>, folder: string, root: string, address?: string, within?: string[] }} options
+   *   root: where the build is; address: where it is reached; within: a command that runs the process elsewhere
+   */
+  static async create(name, roles, { env, folder, root, address = '127.0.0.1', within = [] }) {
     const port = await freePort();
-    const member = new Member(name, { ...env, ROLES: roles, PORT: `${port}` }, join(folder, `${name}.log`), root);
-    member.url = `http://127.0.0.1:${port}`;
+    const variables = { ...env, ROLES: roles, PORT: `${port}` };
+    const member = new Member(name, variables, join(folder, `${name}.log`), root, within);
+    member.url = `http://${address}:${port}`;
     member.#run();
     return member;
   }
@@ -80,7 +85,8 @@ export class Member {
   #run() {
     const options = { cwd: this.root, env: this.env, logFile: this.logFile };
     const logStart = sizeOf(this.logFile);
-    const child = spawnServer(process.execPath, ['dist/main.js'], options);
+    const [command, ...args] = [...this.within, process.execPath, 'dist/main.js'];
+    const child = spawnServer(command, args, options);
     const startedAt = Date.now();
     this.#child = child;
     this.starts += 1;

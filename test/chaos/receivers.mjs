@@ -20,15 +20,23 @@ export class Receivers {
   #server = createServer((request, response) => void this.#receive(request, response));
   #hangSeconds;
   #random;
+  #manners;
+  #onChange;
 
-  /** @param {number} hangSeconds how long a receiver keeps a request before it closes the connection without an answer */
-  constructor(seed, hangSeconds = Infinity) {
+  /**
+   * @param {number} hangSeconds how long a receiver keeps a request before it closes the connection without an answer
+   * @param {{ manners?: typeof MANNERS, onChange?: (arrival: Arrival) => void }} options onChange: after it came, and
+   *   after it was acknowledged
+   */
+  constructor(seed, hangSeconds = Infinity, { manners = MANNERS, onChange = () => undefined } = {}) {
     this.#hangSeconds = hangSeconds;
+    this.#manners = manners;
+    this.#onChange = onChange;
     this.#random = randomFrom(`receivers ${seed}`);
   }
 
-  async listen() {
-    this.#server.listen(0, '127.0.0.1');
+  async listen(port = 0, host = '127.0.0.1') {
+    this.#server.listen(port, host);
     await once(this.#server, 'listening');
     return this;
   }
@@ -59,17 +67,23 @@ export class Receivers {
       acknowledged: false,
     };
     this.log.push(arrival);
+    this.#onChange(arrival);
     if (arrival.answer === 'drop') request.socket.destroy();
     if (arrival.answer === 'hang' && this.#hangSeconds < Infinity) {
       setTimeout(() => request.socket.destroy(), this.#hangSeconds * 1000);
     }
     if (arrival.answer === '500') response.writeHead(500).end();
-    if (arrival.answer === 'ok') response.writeHead(204).end(() => (arrival.acknowledged = true));
+    if (arrival.answer === 'ok') response.writeHead(204).end(() => this.#acknowledge(arrival));
+  }
+
+  #acknowledge(arrival) {
+    arrival.acknowledged = true;
+    this.#onChange(arrival);
   }
 
   #manner() {
     let chance = this.#random();
-    for (const { share, answer } of MANNERS) {
+    for (const { share, answer } of this.#manners) {
       if (chance < share) return answer;
       chance -= share;
     }
