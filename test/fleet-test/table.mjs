@@ -1,5 +1,5 @@
 /** From then on an answer counts as a fault that clients notice. */
-export const SLOW_MS = 2000;
+const SLOW_MS = 2000;
 
 /**
  * @typedef {import('../chaos/clients.mjs').Attempt} Attempt
