@@ -295,12 +295,8 @@ class FleetTest {
 
   async #inject(name, fault) {
     const host = this.host(name);
-    const member = this.members.find((each) => each.name === name);
     if (fault === 'killed') {
-      if (member) return void member.signal('SIGKILL');
-      await host.kill();
-      await sleep(DOWN_MS);
-      this.#startAgain(name);
+      await this.#kill(name);
       return;
     }
     if (fault === 'frozen') host.freeze();
@@ -309,6 +305,18 @@ class FleetTest {
     await sleep(FAULT_MS);
     host.thaw();
     host.mend();
+  }
+
+  /** A process of the service has a supervisor of its own. */
+  async #kill(name) {
+    const member = this.members.find((each) => each.name === name);
+    if (member) {
+      member.signal('SIGKILL');
+      return;
+    }
+    await this.host(name).kill();
+    await sleep(DOWN_MS);
+    this.#startAgain(name);
   }
 
   #startAgain(name) {

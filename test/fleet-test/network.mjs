@@ -35,6 +35,8 @@ export class Network {
 
 /** What happens to a host happens to all that runs on it, and lasts until it is mended. */
 export class Host {
+  static hasNetem = false;
+
   constructor(name, number) {
     this.name = name;
     this.namespace = PREFIX + name;
@@ -75,9 +77,9 @@ export class Host {
 
   /** By netem, or where the kernel has none by a narrow line that loses packets. */
   slow() {
-    if (Host.hasNetem) return void this.run('tc', ['qdisc', 'replace', 'dev', 'eth0', 'root', 'netem', ...DELAY]);
-    this.run('tc', ['qdisc', 'replace', 'dev', 'eth0', 'root', 'tbf', ...RATE]);
-    this.#filter(`numgen random mod 100 < ${LOSS_PERCENT} drop`);
+    const discipline = Host.hasNetem ? ['netem', ...DELAY] : ['tbf', ...RATE];
+    this.run('tc', ['qdisc', 'replace', 'dev', 'eth0', 'root', ...discipline]);
+    if (!Host.hasNetem) this.#filter(`numgen random mod 100 < ${LOSS_PERCENT} drop`);
   }
 
   /** Packets are dropped in both directions, and nobody is told. */
@@ -105,8 +107,6 @@ export class Host {
   }
 }
 
-Host.hasNetem = false;
-
 /** Whether the kernel delays packets by itself. @param {Host} host one that nobody uses yet */
 export function findNetem(host) {
   const args = ['netns', 'exec', host.namespace, 'tc', 'qdisc', 'replace', 'dev', 'eth0', 'root', 'netem', ...DELAY];
@@ -117,7 +117,7 @@ export function findNetem(host) {
     : `no netem in this kernel: ${LOSS_PERCENT} % of packets lost in each direction, ${RATE.join(' ')}`;
 }
 
-/** Of a run that was killed, and of this one at its end. @throws UserError when another run is under way */
+/** Of a run that was killed, and of this one at its end. */
 function removeLeftovers() {
   const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' });
   const names = (stdout ?? '').split('\n').map((line) => line.split(' ')[0]);
