@@ -54,8 +54,8 @@ export const deliveries = [
     faults: [
       [
         'a failure is recorded without the lease',
-        "WHERE id = $1 AND lease_token = $2 AND status = 'pending' RETURNING",
-        "WHERE id = $1 AND $2::uuid IS NOT NULL AND status = 'pending' RETURNING",
+        "WHERE d.id = $1 AND d.lease_token = $2 AND ${isPending('d')} RETURNING",
+        "WHERE d.id = $1 AND $2::uuid IS NOT NULL AND ${isPending('d')} RETURNING",
       ],
     ],
   },

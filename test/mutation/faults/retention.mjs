@@ -267,6 +267,11 @@ export const retention = [
     file: 'src/platform/queue/reconciler.service.ts',
     tests: 'src/platform/queue/reconciler.service.spec.ts',
     faults: [
+      [
+        'each deliverer has a round of its own',
+        'if (held && (await this.takeTurn())) await work();',
+        'if (held) await work();',
+      ],
       ['a process that freezes keeps the lock of the reconciler', 'IDLE_ROUNDS * this.env.reconcileSeconds)', '0)'],
     ],
   },
