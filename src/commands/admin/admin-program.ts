@@ -90,6 +90,16 @@ function adminProgram(extensions: Extension[]): Command {
     'secrets:rotate',
     'encrypt webhook secrets and wrap the keys of audio with the current SECRET_KEY and STORAGE_KEY',
   ).action(run(async () => (await import('./maintenance-commands.js')).rotateSecrets));
+  command(
+    program,
+    'storage:encrypt',
+    'encrypt stored audio that is plain or under an earlier key, while the service runs; exit code 2 if some is left',
+  )
+    .option('--account <id>', 'only this account and its test account (default: all)', text(64))
+    .option('--new-key', 'first make a new key for each account')
+    .option('--decrypt', 'the reverse, with STORAGE_ENCRYPTION=off: store encrypted audio plain')
+    .option('--rate <number>', 'at most so many megabytes a second (default: 20)', count)
+    .action(run(async () => (await import('./encrypt-objects.js')).encryptObjects(extensions)));
   return program;
 }
 

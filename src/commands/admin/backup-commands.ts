@@ -239,7 +239,8 @@ async function withDataSource<T>(
 }
 
 /** On standard error; one of those that come at the same time. */
-function progressLines(): (message: string) => void {
+/** Writes to standard error, now and then. */
+export function progressLines(): (message: string) => void {
   let last = 0;
   return (message) => {
     const now = performance.now();

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { Env } from '../../platform/config/env.js';
 import { MIGRATION_LOCK } from '../../platform/database/schema.js';
+import { OBJECTS_LOCK } from '../../platform/storage/object-removals.service.js';
 import type { BackupDestination } from './backup-destination.js';
 import { type BackedUpTable, InvalidBackupError } from './backup-format.js';
 
@@ -36,6 +37,8 @@ export async function asOnlyBackup<T>(env: Env, work: () => Promise<T>): Promise
     await holder.query(`BEGIN; ${NO_LIMITS}`);
     const { rows } = await holder.query<{ held: boolean }>(`SELECT pg_try_advisory_xact_lock(${BACKUP_LOCK}) AS held`);
     if (!rows[0]?.held) throw new InvalidBackupError('Another backup or restore of this database is in progress.');
+    // What the rows of the snapshot name stays as it is. Waits for replacements of objects that are being committed.
+    await holder.query(`SELECT pg_advisory_xact_lock(${OBJECTS_LOCK})`);
     return await work();
   } finally {
     await holder.end();

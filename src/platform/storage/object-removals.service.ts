@@ -143,6 +143,35 @@ export const reservationsOf = (account: string): string => `(
 export const claimReservedObject = (key: string): string =>
   `DELETE FROM object_removals WHERE object_key = ${key} AND attempts = 0 RETURNING object_key`;
 
+/** Arbitrary. Held exclusively by a backup, and shared by each replacement of an object, which a backup may still read. */
+export const OBJECTS_LOCK = 7_305_122;
+
+/** Until the transaction ends, no backup begins. SQL, because TypeORM has no advisory locks. @returns false during a backup */
+export async function lockObjects(runner: SqlRunner): Promise<boolean> {
+  const [row] = await runner.query<{ held: boolean }>(
+    `SELECT pg_try_advisory_xact_lock_shared(${OBJECTS_LOCK}) AS held`,
+  );
+  return row?.held ?? false;
+}
+
+/** Reserves a new object that takes the place of another: it counts for nobody. SQL, because of the clock. */
+export async function reserveReplacement(runner: SqlRunner, objectKey: string): Promise<void> {
+  await runner.query(
+    'INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))',
+    [objectKey, RESERVED_SECONDS],
+  );
+}
+
+/** Removes one that was not taken. SQL as above. */
+export async function giveUpReplacement(runner: SqlRunner, objectKey: string): Promise<void> {
+  await runner.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [objectKey]);
+}
+
+/** Removes an object that was replaced, once nobody can read it any more who has found it before. SQL as above. */
+export async function removeReplaced(tx: Tx, objectKey: string): Promise<void> {
+  await reserveReplacement(tx, objectKey);
+}
+
 /** Before an attempt its successor gets its time: after 2 s, 4 s, 8 s and on, up to about an hour. */
 const BEGIN_ATTEMPT = `attempts = attempts + 1,
   remove_after = now() + make_interval(secs => least(3600, 2 ^ least(attempts + 1, 12)))`;

@@ -318,6 +318,7 @@ describe('the command line (D30)', () => {
       'key:list',
       'key:revoke',
       'secrets:rotate',
+      'storage:encrypt',
       ...ofCounters,
     ];
     const bare = (...args: string[]) => runCommand({ variables: {} }, ...args);

@@ -19,6 +19,8 @@ const KEPT_MS = 3_600_000;
 const RENEWED_MS = KEPT_MS / 2;
 /** Between two looks at whether keys can be wrapped. */
 const LOOK_KEPT_MS = 5000;
+/** After which no upload can be about to be stored that has asked for the version before. */
+const SUPERSEDED_SECONDS = 2 * 3600;
 const MAX_KEPT = 10_000;
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 const FIRST_VERSION = 1;
@@ -101,6 +103,42 @@ export class StorageKeysService implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     for (const wrapper of this.wrappers) await wrapper.close?.();
+  }
+
+  /** A new version for the account, under which its audio is encrypted from now on. @throws StorageUnavailableError */
+  async renew(accountId: string): Promise<number> {
+    return await this.add({ accountId, version: ((await this.latest(accountId)) ?? 0) + 1 });
+  }
+
+  /**
+   * Versions before the present one. SQL, because of the sub-select.
+   */
+  async superseded(accountId: string): Promise<number[]> {
+    const rows = await this.rows.query<{ version: number }[]>(
+      `SELECT version FROM storage_keys k WHERE account_id = $1 AND EXISTS (
+         SELECT FROM storage_keys n WHERE n.account_id = $1 AND n.version > k.version)`,
+      [accountId],
+    );
+    return rows.map(({ version }) => version);
+  }
+
+  /**
+   * Removes a superseded version under which nothing is stored, nothing is about to be, and nothing waits for its removal.
+   * One statement, hence SQL. @returns false when it stays
+   */
+  async removeUnused({ accountId, version }: KeyId): Promise<boolean> {
+    const [gone] = await this.rows.query<[unknown[], number]>(
+      `DELETE FROM storage_keys WHERE account_id = $1 AND version = $2
+         AND EXISTS (SELECT FROM storage_keys n WHERE n.account_id = $1 AND n.version > $2
+           AND n.created_at < now() - make_interval(secs => $4))
+         AND NOT EXISTS (SELECT FROM object_removals WHERE starts_with(object_key, $3))
+         AND NOT EXISTS (SELECT FROM account_exports WHERE account_id = $1 AND starts_with(prefix, $3))
+         AND NOT EXISTS (SELECT FROM recordings WHERE account_id = $1 AND audio_deleted_at IS NULL
+           AND starts_with(object_key, $3))
+       RETURNING 1`,
+      [accountId, version, `${nameOf({ accountId, version })}/`, SUPERSEDED_SECONDS],
+    );
+    return gone.length > 0;
   }
 
   /**
