@@ -31,6 +31,7 @@ import { runAndUndo } from '../upgrade/setup.mjs';
 import { findNetem, Network, SUBNET } from './network.mjs';
 import { PostgresPair } from './postgres.mjs';
 import {
+  allUpUrl,
   bouncerAddress,
   BUCKET,
   frontUrl,
@@ -339,7 +340,7 @@ class FleetTest {
 
   async #isWhole() {
     await this.postgres.repair();
-    const front = await fetch(`${frontUrl(this.host('haproxy'))}/health/ready`).then(
+    const front = await fetch(allUpUrl(this.host('haproxy'))).then(
       ({ ok }) => ok,
       () => false,
     );

@@ -125,6 +125,10 @@ function removeLeftovers() {
     for (const pid of pidsIn(name)) trySignal(pid, 'SIGKILL');
     tool('ip', ['netns', 'del', name]);
   }
+  // The kernel would take them away with the namespaces, some time later.
+  for (const { ifname } of JSON.parse(tool('ip', ['-json', 'link', 'show', 'type', 'veth']).trim() || '[]')) {
+    if (/^vnf\d+$/.test(ifname)) spawnSync('ip', ['link', 'del', ifname]);
+  }
   spawnSync('ip', ['link', 'del', BRIDGE]);
 }
 

@@ -20,6 +20,10 @@ const SENTINEL_PORT = 26_379;
 const BOUNCER_PORT = 6432;
 const FRONT_PORT = 8080;
 
+/** HAProxy answers it itself: with 200 while every process gets requests, else with 503. */
+const ALL_UP = '/all-up';
+
+export const allUpUrl = (host) => frontUrl(host) + ALL_UP;
 export const frontUrl = ({ address }) => `http://${address}:${FRONT_PORT}`;
 export const s3Url = ({ address }) => `http://${address}:${S3_PORT}`;
 export const receiverUrl = ({ address }, name) => `http://${address}:${RECEIVER_PORT}/${name}`;
@@ -187,6 +191,8 @@ defaults
 frontend front
   bind :${FRONT_PORT}
   default_backend api
+  monitor-uri ${ALL_UP}
+  monitor fail if { nbsrv(api) lt ${apis.length} }
 backend api
   balance roundrobin
   option httpchk GET /health/ready
