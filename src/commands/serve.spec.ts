@@ -8,7 +8,13 @@ jest.mock('../app.setup.js', () => ({ createApp: jest.fn() }));
 jest.mock('../platform/config/process-protection.js', () => ({ protectProcess: jest.fn() }));
 jest.mock('../platform/config/env.js', () => ({ readEnv: jest.fn() }));
 
-const ENV = { port: 3000, host: '0.0.0.0', databaseUrl: 'postgres://localhost:5432/notes' };
+const ENV = {
+  port: 3000,
+  host: '0.0.0.0',
+  databaseUrl: 'postgres://localhost:5432/notes',
+  roles: ['api'],
+  shutdownDelaySeconds: 0,
+};
 const STOP_MS = 10_000;
 
 describe('runService', () => {
@@ -57,8 +63,8 @@ describe('runService', () => {
   it.each(['SIGTERM', 'SIGINT'])('closes at %s, and ends with the exit code of the process', async (signal) => {
     await runService(extensions);
     stop.get(signal)?.();
-    expect(close).toHaveBeenCalledTimes(1);
     await jest.advanceTimersByTimeAsync(0);
+    expect(close).toHaveBeenCalledTimes(1);
     expect(exit.mock.calls).toEqual([[]]);
     expect([...stop.keys()]).toEqual(['SIGTERM', 'SIGINT']);
   });
@@ -67,6 +73,25 @@ describe('runService', () => {
     listen.mockImplementation(async () => expect(stop.size).toBe(2));
     await runService(extensions);
     expect([listen.mock.calls.length, exit.mock.calls]).toEqual([1, []]);
+  });
+
+  it.each([
+    [['api'], 5000],
+    [['transcriber', 'deliverer'], 0],
+  ])('serves on without being ready until a proxy has noticed, as %j for %i ms', async (roles, ms) => {
+    const require = jest.fn();
+    jest.mocked(readEnv).mockReturnValue({ ...ENV, roles, shutdownDelaySeconds: 5 } as never);
+    const app = { listen, close, flushLogs: jest.fn(), get: () => ({ require }), getHttpAdapter: () => null };
+    jest.mocked(createApp).mockResolvedValue(app as never);
+    await runService(extensions);
+    stop.get('SIGTERM')?.();
+    if (ms > 0) {
+      await jest.advanceTimersByTimeAsync(ms - 1);
+      expect([require.mock.calls.length, close.mock.calls.length]).toEqual([1, 0]);
+      expect(await require.mock.calls[0]?.[1]()).toBe('the process is stopping');
+    }
+    await jest.advanceTimersByTimeAsync(1);
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   it('ends with exit code 1 when it cannot close', async () => {

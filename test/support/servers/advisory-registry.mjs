@@ -12,7 +12,7 @@ import { gunzipSync } from 'node:zlib';
 export async function startAdvisoryRegistry(advisories, packages) {
   /** The versions that were asked for, by package. */
   const asked = {};
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const send = (status, body) =>
       response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
     if (request.method === 'POST' && request.url === '/-/npm/v1/security/advisories/bulk') {
@@ -25,7 +25,8 @@ export async function startAdvisoryRegistry(advisories, packages) {
     if (request.method !== 'GET' || !known) return send(404, { error: 'Not found' });
     const versions = { [known.version]: { ...known, dist: { tarball: `http://${request.headers.host}/none.tgz` } } };
     return send(200, { name: known.name, 'dist-tags': { latest: known.version }, versions });
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return { url: `http://127.0.0.1:${server.address().port}`, asked, stop: () => server.close() };
 }
