@@ -2,6 +2,7 @@
  * Judges a run from outside: it reads what clients were promised, the service's answers over HTTP, the receivers' log,
  * the database and the storage folder, and none of the service's code.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -182,6 +183,38 @@ export function filesBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+}
+
+/** So long nothing is done any more, also on a busy machine. */
+const STUCK_MS = 90_000;
+
+/**
+ * Waits until nothing is under way, or until nothing has moved for long.
+ * @param {() => Promise<Record<string, number>>} open what is under way
+ * @returns {Promise<Finding>}
+ */
+export async function untilSettled(open) {
+  const sumOf = (counts) => Object.values(counts).reduce((a, b) => a + b);
+  let left = await open();
+  let changedAt = Date.now();
+  while (sumOf(left) > 0 && Date.now() - changedAt < STUCK_MS) {
+    await sleep(500);
+    const now = await open();
+    if (sumOf(now) < sumOf(left)) changedAt = Date.now();
+    left = now;
+  }
+  const detail = Object.entries(left).map(([name, count]) => `${count} ${name}`);
+  return { ...none('never settled', sumOf(left)), detail: `${detail.join(', ')} open` };
+}
+
+/** Recordings, deliveries and objects to be removed that are under way. */
+export async function countOpen(database) {
+  const { rows } = await database.query(
+    `SELECT (SELECT count(*)::int FROM recordings WHERE status = 'processing') AS recordings,
+       (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
+       (SELECT count(*)::int FROM object_removals) AS removals`,
+  );
+  return rows[0];
 }
 
 /** @returns {Finding} */

@@ -10,7 +10,7 @@ import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { FakeS3 } from '../support/servers/fake-s3.mjs';
-import { check, filesBelow, none, recordHistory } from './checker.mjs';
+import { check, countOpen, filesBelow, none, recordHistory, untilSettled } from './checker.mjs';
 import { Client, UnexpectedAnswerError } from './clients.mjs';
 import { Faults } from './faults.mjs';
 import { leftovers, Member } from './fleet.mjs';
@@ -21,8 +21,6 @@ const ACCOUNTS = 3;
 const WEBHOOKS = 3;
 /** Clients repeat what was not answered until then, after the load. */
 const REPEAT_MS = 150_000;
-/** Without any progress. */
-const STUCK_MS = 90_000;
 /** A process ends by itself after 10 s. */
 const STOP_MS = 30_000;
 const SPEECH = join(ROOT, 'test/fixtures/speech');
@@ -215,27 +213,10 @@ export class Run {
     const open = () =>
       this.#withDatabase(async (database) => {
         await this.#expireLeases(database);
-        const { rows } = await database.query(
-          `SELECT (SELECT count(*)::int FROM recordings WHERE status = 'processing') AS recordings,
-             (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
-             (SELECT count(*)::int FROM object_removals) AS removals`,
-        );
         // Those of a dead process are swept once nothing has been written to them for a while.
-        return { ...rows[0], files: this.#spooled().length };
+        return { ...(await countOpen(database)), files: this.#spooled().length };
       });
-    const sumOf = (counts) => Object.values(counts).reduce((a, b) => a + b);
-    let left = await open();
-    let changedAt = Date.now();
-    // A busy machine takes longer, and is not stuck.
-    while (sumOf(left) > 0 && Date.now() - changedAt < STUCK_MS) {
-      await sleep(500);
-      const now = await open();
-      if (sumOf(now) < sumOf(left)) changedAt = Date.now();
-      left = now;
-    }
-    const { recordings, deliveries, removals, files } = left;
-    const detail = `${recordings} recordings, ${deliveries} deliveries, ${removals} removals, ${files} files open`;
-    return { ...none('never settled', sumOf(left)), detail };
+    return await untilSettled(open);
   }
 
   #spooled() {

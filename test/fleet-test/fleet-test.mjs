@@ -24,7 +24,7 @@ import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { prepareProject } from '../../scripts/lib/setup.mjs';
 import { step, UserError } from '../../scripts/lib/steps.mjs';
 import { ensureSystemPackages, installFleetPackages } from '../../scripts/lib/system-packages.mjs';
-import { check, filesBelow, none, recordHistory } from '../chaos/checker.mjs';
+import { check, countOpen, filesBelow, none, recordHistory, untilSettled } from '../chaos/checker.mjs';
 import { Client, UnexpectedAnswerError } from '../chaos/clients.mjs';
 import { Member } from '../chaos/fleet.mjs';
 import { runAndUndo } from '../upgrade/setup.mjs';
@@ -70,7 +70,6 @@ const UPLOAD_EVERY_MS = 2000;
 /** Answers of HAProxy and of the service that say "later". */
 const LATER = [502, 503, 504];
 const REPEAT_MS = 120_000;
-const STUCK_MS = 90_000;
 const STOP_MS = 30_000;
 const READS = ['/v1/recordings', '/v1/recordings?status=transcribed', '/v1/account/usage', '/v1/events', '/v1/account'];
 const SPEECH = join(ROOT, 'test/fixtures/speech');
@@ -361,24 +360,8 @@ class FleetTest {
   async settle() {
     await this.#withDatabase((database) => database.query('UPDATE object_removals SET remove_after = now()'));
     const open = () =>
-      this.#withDatabase(async (database) => {
-        const { rows } = await database.query(
-          `SELECT (SELECT count(*)::int FROM recordings WHERE status = 'processing') AS recordings,
-             (SELECT count(*)::int FROM deliveries WHERE status = 'pending') AS deliveries,
-             (SELECT count(*)::int FROM object_removals) AS removals`,
-        );
-        return { ...rows[0], files: this.#spooled().length };
-      });
-    const sumOf = (counts) => Object.values(counts).reduce((a, b) => a + b);
-    let left = await open();
-    let changedAt = Date.now();
-    while (sumOf(left) > 0 && Date.now() - changedAt < STUCK_MS) {
-      await sleep(500);
-      const now = await open();
-      if (sumOf(now) < sumOf(left)) changedAt = Date.now();
-      left = now;
-    }
-    return { ...none('never settled', sumOf(left)), detail: JSON.stringify(left) };
+      this.#withDatabase(async (database) => ({ ...(await countOpen(database)), files: this.#spooled().length }));
+    return await untilSettled(open);
   }
 
   #spooled() {

@@ -93,7 +93,7 @@ export class StorageKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * What keeps this process from wrapping and unwrapping keys; null if nothing does. As the last look has found it: whoever
+   * What keeps this process from wrapping and unwrapping keys; null if nothing does. As the last look has found it: who
    * asks, such as readiness, waits for no other server.
    */
   async problem(): Promise<string | null> {
