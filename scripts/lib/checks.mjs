@@ -46,12 +46,16 @@ const STATIC_CHECKS = [
 ];
 
 /**
- * The static checks, and beside them the unit tests.
+ * The static checks and the advisories, and beside them the unit tests. `npm test` does not ask for advisories: a commit that
+ * has passed passes again.
  * @param {NodeJS.ProcessEnv} env @param {string} folder for jest's results
  */
 export async function runFastChecks(env, folder) {
   const outcomes = await Promise.all([
-    runStaticChecks(env),
+    inSequence(
+      () => runStaticChecks(env),
+      () => checkAdvisories(env),
+    ),
     runJest('Unit tests', ['unit'], { env, folder, args: ['--maxWorkers=1'] }),
   ]);
   return outcomes.flat();
@@ -69,7 +73,6 @@ export async function runStaticChecks(env) {
   return inSequence(
     ...checks,
     () => check('API description', [process.execPath, 'scripts/check-openapi.mjs'], env),
-    () => checkAdvisories(quietEnv),
     () => check('API changes', [process.execPath, 'scripts/check-api-changes.mjs'], env),
   );
 }

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readEnv } from '../../../src/platform/config/env.js';
+import { LiveRecordingsService } from '../../../src/modules/live/live-recordings.service.js';
 import { ObjectNotFoundError } from '../../../src/platform/storage/file-system.js';
 import { ObjectStore } from '../../../src/platform/storage/object-store.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
@@ -13,7 +14,9 @@ import { startService, type TestService, useService } from '../../../src/testing
 import { silenceWav, wav } from '../../support/audio/audio-bytes.js';
 import { fetchBinary } from '../../support/http/clients/audio-client.js';
 import { expectError } from '../../support/http/expect-errors.js';
+import { appendParts, BEGUN, principalOf } from '../../support/live/live-session.js';
 import { FakeS3 } from '../../support/servers/fake-s3.mjs';
+import { LinkSource } from '../../support/servers/link-source.js';
 import { commandRunner } from '../../support/service/cli.js';
 import { archiveOf, exportAccount } from '../../support/state/account-export.js';
 
@@ -175,6 +178,35 @@ describe.each(['disk', 's3'] as const)('encrypted audio on %s', (driver) => {
     expect((await client.finished(id)).status).toBe('transcribed');
     const { body } = await client.get(`/v1/recordings/${id}/transcription`).expect(200);
     expect(body.text).toMatch(/go forward ten meters/i);
+  });
+
+  it('encrypts what is fetched from a link and what was recorded live', async () => {
+    const source = await LinkSource.listen();
+    const url = source.serve('/note.wav', (_, response) => void response.end(NOTE));
+    const linked = await client.post('/v1/recordings', { url }).expect(201);
+    const live = service.app.get(LiveRecordingsService);
+    const { recordingId } = await live.begin(principalOf(client.accountId), BEGUN);
+    const said = await appendParts(live, { recordingId }, 10);
+    await live.end(recordingId, 'finished');
+    // Its file waits for the words, and no transcriber is there.
+    await service.database.query('UPDATE live_recordings SET words_ended_at = now() WHERE recording_id = $1', [
+      recordingId,
+    ]);
+    const deliverer = await serve({ ROLES: 'deliverer', ...ON });
+    const isStored = async (id: string) =>
+      (await client.get(`/v1/recordings/${id}`).expect(200)).body.file_size_bytes > 0;
+    for (const id of [linked.body.id as string, recordingId]) {
+      await eventually(() => isStored(id));
+      const { object_key: key } = await row(id);
+      expect(key).toMatch(new RegExp(`^${client.accountId}/k1/`));
+      const bytes = await stored.read(key);
+      for (const text of [MARKER.slice(0, 8), 'RIFF', 'fLaC']) expect(bytes.includes(text)).toBe(false);
+    }
+    await expectSame(linked.body.id as string);
+    const { bytes } = await download(recordingId);
+    expect([bytes.subarray(0, 4).toString(), bytes.subarray(-said.length).equals(said)]).toEqual(['RIFF', true]);
+    await deliverer.close();
+    await source.close();
   });
 
   it('a process that only transcribes does not encrypt without STORAGE_KEY', () => {
