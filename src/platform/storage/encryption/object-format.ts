@@ -68,13 +68,13 @@ export class ObjectCipher {
 
   /** Writes the whole object. `source` must have the size that was given. */
   async encrypt(source: SpoolFile, target: SpoolFile): Promise<void> {
-    await target.write(this.header);
-    const input = Buffer.alloc(BATCH * CHUNK_BYTES);
+    // Not larger than the audio: most notes are small, and untouched memory costs CPU, too.
+    const input = Buffer.allocUnsafe(Math.min(BATCH * CHUNK_BYTES, this.size));
     for (let chunk = 0; chunk < this.chunks; chunk += BATCH) {
       const start = chunk * CHUNK_BYTES;
       const length = Math.min(input.length, this.size - start);
       await readFully(source, input, start, length);
-      const sealed: Buffer[] = [];
+      const sealed = chunk === 0 ? [this.header] : [];
       for (let i = chunk; i < Math.min(chunk + BATCH, this.chunks); i++) {
         const from = i * CHUNK_BYTES - start;
         sealed.push(...this.sealChunk(i, input.subarray(from, Math.min(from + CHUNK_BYTES, length))));
