@@ -34,6 +34,8 @@ const DEFAULT_RATE = 20;
 const MIN_BYTES = 50_000;
 /** Between two looks at whether a backup has ended. */
 const WAIT_MS = 2000;
+/** How often what was stored meanwhile is looked for. */
+const PASSES = 3;
 /** Recordings without audio that are named. */
 const NAMED = 1000;
 /** Exit code of what was done, but not with everything. */
@@ -190,18 +192,28 @@ class ObjectMoves {
       this.counts.keysMade++;
     }
     if (await this.has(accountId, this.options.decrypt ? PLAIN : NOTHING)) {
-      const current = await pattern();
-      for (let last: Stored | null = null; ;) {
-        const batch: Stored[] = await selectOthers(this.database, accountId, current, last);
-        await this.moveBatch(batch);
-        if (batch.length < BATCH) break;
-        last = batch.at(-1) as Stored;
+      // An upload may have asked for a key before this command made the present one.
+      let left = 0;
+      for (let pass = 0; pass < PASSES; pass++) {
+        await this.moveOthers(accountId, await pattern());
+        left = await countOthers(this.database, accountId, await pattern(), this.lost);
+        if (left === 0) break;
       }
-      this.counts.left += await countOthers(this.database, accountId, await pattern(), this.lost);
+      this.counts.left += left;
     }
     for (const version of await keys.superseded(accountId)) {
       if (await keys.removeUnused({ accountId, version })) this.counts.keysRemoved++;
       else this.counts.keysWaiting++;
+    }
+  }
+
+  /** All that have other keys than these. */
+  private async moveOthers(accountId: string, pattern: string): Promise<void> {
+    for (let last: Stored | null = null; ;) {
+      const batch: Stored[] = await selectOthers(this.database, accountId, pattern, last);
+      await this.moveBatch(batch.filter(({ id }) => !this.lost.includes(id)));
+      if (batch.length < BATCH) return;
+      last = batch.at(-1) as Stored;
     }
   }
 

@@ -175,7 +175,10 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
       await Promise.all(children.map((child) => closed(child)));
     }
     const before = (await keys()).filter((key) => key.includes('/k1/')).length;
-    const rest = await command([], variablesOf());
+    const rest = await command([]).catch(async (error: unknown) => {
+      await working.end();
+      throw error;
+    });
     const done = await working.end();
     reportMeasurement(
       `storage:encrypt on ${driver}: ${NOTES} plain notes, 2 processes killed ${kills} times (${before} of the keys encrypted then), ` +
@@ -200,8 +203,7 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     await exportAccount(client);
     const of = ['--account', client.accountId];
     const working = load();
-    const first = await command([...of, '--new-key']);
-    await working.end();
+    const first = await command([...of, '--new-key']).finally(() => working.end());
     expect(first.keys).toEqual({ made: 1, removed: 0, waiting: 1 });
     expect(first.recordings.left).toBe(0);
     expect(first.advice).toMatch(/Earlier keys are still in use/);
