@@ -112,6 +112,11 @@ describe('a backup', () => {
       .post('/v1/webhooks', { url: 'https://example.com/hook', events: ['recording.transcribed'] })
       .expect(201);
     await signIn(service, client.accountId, { email: 'ada@example.com' });
+    // Saved a while after the requests.
+    await eventually(async () => {
+      const used = 'SELECT 1 FROM api_keys WHERE account_id = $1 AND usage_count = $2';
+      return (await service.database.query(used, [client.accountId, ids.length + 1])).length === 1;
+    });
     const place = await folder();
     const made = await backup(place);
     expect(made).toMatchObject({ missing: 0, erased_meanwhile: 0 });
