@@ -14,8 +14,7 @@ import {
   claimReservedObject,
   giveUpReplacement,
   lockObjects,
-  removeReplaced,
-  reserveReplacement,
+  removeInAnHour,
 } from '../../platform/storage/object-removals.service.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
 import { Spool } from '../../platform/storage/spool.js';
@@ -186,7 +185,6 @@ class ObjectMoves {
 
   private async moveAll(accountId: string): Promise<void> {
     const { keys } = this.storage;
-    const pattern = async (): Promise<string> => await this.patternOf(accountId);
     if (this.options.newKey && (await this.has(accountId, NOTHING))) {
       await keys.renew(accountId);
       this.counts.keysMade++;
@@ -195,8 +193,8 @@ class ObjectMoves {
       // An upload may have asked for a key before this command made the present one.
       let left = 0;
       for (let pass = 0; pass < PASSES; pass++) {
-        await this.moveOthers(accountId, await pattern());
-        left = await countOthers(this.database, accountId, await pattern(), this.lost);
+        await this.moveOthers(accountId, await this.patternOf(accountId));
+        left = await countOthers(this.database, accountId, await this.patternOf(accountId), this.lost);
         if (left === 0) break;
       }
       this.counts.left += left;
@@ -245,7 +243,7 @@ class ObjectMoves {
 
   private async move({ id, objectKey, bytes }: Stored): Promise<Outcome> {
     const target = await this.storage.store.keyFor(unusedKey(objectKey));
-    await reserveReplacement(this.database, target);
+    await removeInAnHour(this.database, target);
     let outcome: Outcome = 'gone';
     try {
       await this.copy(objectKey, target, bytes);
@@ -387,7 +385,7 @@ async function replaceObject(
     if (replaced.length === 0) return 'gone';
     const claimed = await tx.query(claimReservedObject('$1'), [target]);
     if (claimed.length === 0) throw new Error(`the reservation of ${target} expired: run this command again`);
-    await removeReplaced(tx, objectKey);
+    await removeInAnHour(tx, objectKey);
     return 'moved';
   });
 }

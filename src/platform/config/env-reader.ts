@@ -77,7 +77,7 @@ export class EnvReader {
       : this.refuse(name, `and ${name}_FILE must not both be set`, value);
   }
 
-  /** One that expires: whoever has it from a file reads that again when it is refused. */
+  /** One that expires. Its file is read again when it is refused. */
   renewedSecret(name: string): { value: string; file: string | null } | null {
     const value = this.text(name);
     return value === null ? null : { value, file: this.source[`${name}_FILE`]?.trim() || null };

@@ -154,8 +154,11 @@ export async function lockObjects(runner: SqlRunner): Promise<boolean> {
   return row?.held ?? false;
 }
 
-/** Reserves a new object that takes the place of another: it counts for nobody. SQL, because of the clock. */
-export async function reserveReplacement(runner: SqlRunner, objectKey: string): Promise<void> {
+/**
+ * Puts on the list, counted for nobody, a copy that is about to be written, to be removed unless it is claimed; or what it has
+ * replaced, to be removed once nobody reads it any more. SQL, because of the clock.
+ */
+export async function removeInAnHour(runner: SqlRunner, objectKey: string): Promise<void> {
   await runner.query(
     'INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))',
     [objectKey, RESERVED_SECONDS],
@@ -165,11 +168,6 @@ export async function reserveReplacement(runner: SqlRunner, objectKey: string): 
 /** Removes one that was not taken. SQL as above. */
 export async function giveUpReplacement(runner: SqlRunner, objectKey: string): Promise<void> {
   await runner.query('UPDATE object_removals SET remove_after = now() WHERE object_key = $1', [objectKey]);
-}
-
-/** Removes an object that was replaced, once nobody can read it any more who has found it before. SQL as above. */
-export async function removeReplaced(tx: Tx, objectKey: string): Promise<void> {
-  await reserveReplacement(tx, objectKey);
 }
 
 /** Before an attempt its successor gets its time: after 2 s, 4 s, 8 s and on, up to about an hour. */

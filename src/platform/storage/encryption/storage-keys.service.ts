@@ -110,9 +110,7 @@ export class StorageKeysService implements OnApplicationShutdown {
     return await this.add({ accountId, version: ((await this.latest(accountId)) ?? 0) + 1 });
   }
 
-  /**
-   * Versions before the present one. SQL, because of the sub-select.
-   */
+  /** Versions before the present one. SQL, because of the sub-select. */
   async superseded(accountId: string): Promise<number[]> {
     const rows = await this.rows.query<{ version: number }[]>(
       `SELECT version FROM storage_keys k WHERE account_id = $1 AND EXISTS (
