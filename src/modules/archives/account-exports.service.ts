@@ -4,6 +4,7 @@ import { MoreThan, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { endAccountExport, exportPrefix, selectAccountPair } from '../../access/accounts.queries.js';
 import { auditTarget, recordChanges } from '../../access/audit-trail.js';
+import { keepLease } from '../../platform/concurrency/lease-loops.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { lockByName } from '../../platform/database/locks.js';
 import { ConflictError, NotFoundError } from '../../platform/errors/errors.js';
@@ -95,12 +96,7 @@ export class AccountExportsService implements OnApplicationShutdown {
   private async prepare(begun: AccountExport, turn: Promise<void>): Promise<void> {
     const { accountId, id } = begun;
     const ended = new AbortController();
-    const renewal = setInterval(() => {
-      void renewLease(this.database, begun).then(
-        (isWanted) => isWanted || ended.abort(),
-        () => undefined,
-      );
-    }, RENEWAL_MS);
+    const renewal = keepLease(() => renewLease(this.database, begun), RENEWAL_MS, ended);
     const parts = new PartsWriter(this.store, this.spool, prefixOf(begun), async (part, key) => {
       if (!(await reservePart(this.database, begun, part, key))) throw new Error('the export was ended');
     });

@@ -1,4 +1,5 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
+import { pickDue } from '../../platform/database/statement-parts.js';
 import { ABANDONED_SECONDS, type LiveRow } from './live-recordings.queries.js';
 
 /** A deliverer's right to make the file of a live recording that has ended. */
@@ -13,32 +14,9 @@ export type AssemblyLease = Pick<
 
 type HeldAssembly = Pick<AssemblyLease, 'recordingId' | 'token'>;
 
-/** Due recordings considered of each account: more than one, because another deliverer may be claiming the first. */
-const HEADS = 8;
-
-/**
- * The account with the fewest assemblies under way has its longest due one made. The accounts are found by one probe of the
- * index each. Those of a suspended account are made, too: what was acknowledged is kept.
- */
+/** Those of a suspended account are made, too: what was acknowledged is kept. */
 const CLAIM = `
-  WITH RECURSIVE waiting AS (
-    (SELECT account_id AS id FROM live_recordings WHERE due_at IS NOT NULL ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT l.account_id FROM live_recordings l WHERE l.due_at IS NOT NULL AND l.account_id > a.id
-            ORDER BY l.account_id LIMIT 1)
-    FROM waiting a WHERE a.id IS NOT NULL),
-  picked AS MATERIALIZED (
-    SELECT l.recording_id
-    FROM waiting a
-    CROSS JOIN LATERAL (
-      SELECT count(*) AS assemblies FROM live_recordings
-      WHERE account_id = a.id AND due_at > now() AND assembly_token IS NOT NULL) busy
-    CROSS JOIN LATERAL (
-      SELECT recording_id, due_at FROM live_recordings
-      WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
-    JOIN live_recordings l ON l.recording_id = head.recording_id AND l.due_at <= now()
-    WHERE a.id <> ALL($3::uuid[])
-    ORDER BY busy.assemblies, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)
+  ${pickDue('live_recordings', 'recording_id', 'assembly_token')}
   UPDATE live_recordings l SET assembly_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
     claims = claims + 1
   FROM picked WHERE l.recording_id = picked.recording_id

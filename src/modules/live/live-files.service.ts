@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LeaseLostError } from '../../platform/concurrency/lease-loops.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
@@ -28,11 +29,6 @@ const MAX_LEFT = 20;
 /** Of what is no audio that can be told. */
 const UNKNOWN = { durationMs: 0, sampleRate: null, channels: null, bitRate: null, audioCodec: null } as const;
 
-/** The recording was deleted, or another deliverer makes its file. */
-export class AssemblyLostError extends Error {
-  override readonly name = 'AssemblyLostError';
-}
-
 /** Makes one file of the parts of a live recording, and deletes them afterwards. */
 @Injectable()
 export class LiveFilesService {
@@ -45,7 +41,7 @@ export class LiveFilesService {
     private readonly spool: Spool,
   ) {}
 
-  /** @throws AssemblyLostError, StorageUnavailableError, the reason of the signal; then nothing of the file is kept. */
+  /** @throws LeaseLostError, StorageUnavailableError, the reason of the signal; then nothing of the file is kept. */
   async make(lease: AssemblyLease, signal: AbortSignal): Promise<'stored' | 'discarded'> {
     if (sizeOf(lease) === 0) return await this.discard(lease);
     const file = await this.spool.create();
@@ -66,13 +62,13 @@ export class LiveFilesService {
     for (let position = 0; position < size;) {
       signal.throwIfAborted();
       const { audio } = await this.live.read(recordingId, position, Math.min(CHUNK_BYTES, size - position));
-      if (audio.length === 0) throw new AssemblyLostError(`no audio at byte ${position} of ${size}`);
+      if (audio.length === 0) throw new LeaseLostError(`no audio at byte ${position} of ${size}`);
       await file.write(audio);
       position += audio.length;
     }
   }
 
-  /** The object first, under a key that is reserved, then the row. @throws AssemblyLostError; then nothing of the file is kept. */
+  /** The object first, under a key that is reserved, then the row. @throws LeaseLostError; then nothing of the file is kept. */
   private async store(lease: AssemblyLease, file: SpoolFile, signal: AbortSignal): Promise<void> {
     const { recordingId, accountId } = lease;
     const found = await this.uploads.describeFile(file);
@@ -81,11 +77,11 @@ export class LiveFilesService {
     const durationMs = audio.durationMs > 0 ? audio.durationMs : lease.storedMs;
     const key = { accountId, id: recordingId };
     const fileKey = await this.uploads.fileKeyOf(key, audio.audioFormat, lease.claims);
-    if (fileKey === null) throw new AssemblyLostError();
+    if (fileKey === null) throw new LeaseLostError();
     const objectKey = await this.objectStore.keyFor(fileKey);
     const reservation = { objectKey, accountId, bytes: file.sizeBytes, durationMs };
     await this.database.transact(async (tx) => {
-      if (!(await lockAssembly(tx, lease))) throw new AssemblyLostError();
+      if (!(await lockAssembly(tx, lease))) throw new LeaseLostError();
       await this.uploads.reserveFile(tx, reservation, lease.reservedKey);
       await noteFileKey(tx, recordingId, objectKey);
     });
@@ -100,14 +96,14 @@ export class LiveFilesService {
     });
     if (isStored) return;
     await this.objects.cancel(objectKey);
-    throw new AssemblyLostError();
+    throw new LeaseLostError();
   }
 
   private async discard(lease: AssemblyLease): Promise<'discarded'> {
     const { recordingId: id, accountId } = lease;
     await this.database.transact(async (tx) => {
       const recording = await this.uploads.lock(tx, { accountId, id });
-      if (!recording || !(await lockAssembly(tx, lease))) throw new AssemblyLostError();
+      if (!recording || !(await lockAssembly(tx, lease))) throw new LeaseLostError();
       await this.uploads.discard(tx, recording);
       await deleteLive(tx, id);
     });

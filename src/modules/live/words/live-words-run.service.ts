@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { keepLease, LeaseLostError } from '../../../platform/concurrency/lease-loops.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import {
   type LiveAudio,
@@ -38,11 +39,6 @@ const BYTES_PER_SAMPLE = 2;
 /** Less between two cuts may be too little to decode: nothing is said in it. */
 const LEAST_SECONDS = 0.01;
 
-/** The lease is lost, or the recording deleted. */
-class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError';
-}
-
 /** Recognises one live recording under its lease, from the last stored utterance to the end of the audio. */
 @Injectable()
 export class LiveWordsRunService {
@@ -58,7 +54,7 @@ export class LiveWordsRunService {
   /** Resolves when the words have ended, or the lease has. @param stopping aborted when the process ends */
   async perform(lease: LiveLease, stopping: AbortSignal): Promise<void> {
     const lost = new AbortController();
-    const renewal = setInterval(() => void this.renew(lease, lost), RENEW_MS);
+    const renewal = keepLease(() => renewLiveWords(this.database, lease, LEASE_SECONDS), RENEW_MS, lost);
     try {
       await this.recognise(lease, AbortSignal.any([stopping, lost.signal]));
       if (await endLiveWords(this.database, lease, null)) {
@@ -166,15 +162,6 @@ export class LiveWordsRunService {
       this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'no words for a live recording');
       this.signals.publishWords(lease.recordingId, { type: 'problem', message });
       this.signals.publishWords(lease.recordingId, { type: 'finished' });
-    }
-  }
-
-  private async renew(lease: LiveLease, lost: AbortController): Promise<void> {
-    try {
-      if (!(await renewLiveWords(this.database, lease, LEASE_SECONDS))) lost.abort(new LeaseLostError());
-    } catch (error) {
-      // The next renewal may succeed. Without one another transcriber goes on, and no utterance is stored here.
-      this.logger.debug({ err: error as Error }, 'lease of live words not renewed');
     }
   }
 }

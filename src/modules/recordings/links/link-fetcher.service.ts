@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy, Optional } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
+import { LeaseLoops } from '../../../platform/concurrency/lease-loops.js';
 import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
 import { AllowedNetworks } from '../../../platform/http/outgoing/address-rules.js';
@@ -25,19 +26,14 @@ const MAX_FETCHES = 8;
 const SERVICE_ERROR_SECONDS = 5;
 const MAX_SERVICE_ERROR_SECONDS = 600;
 
-/**
- * Fetches the links of recordings. LinksProcessor and timers wake it.
- */
+/** Fetches the links of recordings. LinksProcessor and timers wake it. */
 @Injectable()
 export class LinkFetcherService implements OnModuleDestroy {
   private readonly logger = new Logger(LinkFetcherService.name);
   private readonly options: FetcherOptions;
   private readonly allowed: AllowedNetworks;
   private readonly egress: Egress;
-  private readonly stopping = new AbortController();
-  private readonly loops = new Set<Promise<void>>();
-  /** The account of each fetch under way. */
-  private readonly held: string[] = [];
+  private readonly loops: LeaseLoops<LinkLease>;
   private readonly outcomes: Counter<'outcome'>;
 
   constructor(
@@ -51,6 +47,19 @@ export class LinkFetcherService implements OnModuleDestroy {
     this.options = { ...DEFAULTS, ...options };
     this.allowed = new AllowedNetworks(env.webhookAllowedCidrs);
     this.egress = Egress.of(env);
+    this.loops = new LeaseLoops(
+      {
+        limit: MAX_FETCHES,
+        leaseSeconds: env.leaseSeconds,
+        claim: (exceptAccounts) => this.links.claim(exceptAccounts),
+        renew: (lease) => this.links.renew(lease),
+        perform: (lease, attempt) => this.fetch(lease, attempt),
+        fail: (lease, error, stopping) => this.fail(lease, error, stopping),
+        release: (lease) => this.links.release(lease),
+        messages: { notClaimed: 'links could not be claimed', notSaved: 'link outcome not saved' },
+      },
+      this.logger,
+    );
     this.outcomes = new Counter({
       name: 'link_fetches_total',
       help: 'Attempts to fetch the link of a recording that have ended, by their outcome (D72).',
@@ -61,53 +70,24 @@ export class LinkFetcherService implements OnModuleDestroy {
 
   /** Looks for due links, unless as many are being fetched as may be; then it looks when one has ended. */
   wake(): void {
-    if (this.stopping.signal.aborted || this.loops.size >= MAX_FETCHES) return;
-    const loop = this.run()
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'links could not be claimed'))
-      .finally(() => this.loops.delete(loop));
-    this.loops.add(loop);
+    this.loops.wake();
   }
 
   /** Ends the fetches under way, which do not count as attempts. */
   async onModuleDestroy(): Promise<void> {
-    this.stopping.abort(new Error('the service stops'));
-    await Promise.all(this.loops);
+    await this.loops.stop();
   }
 
-  private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      const lease = await this.links.claim(this.fullAccounts());
-      if (!lease) return;
-      this.held.push(lease.accountId);
-      // There may be more, for a loop beside this one.
-      this.wake();
-      await this.fetch(lease).finally(() => this.held.splice(this.held.indexOf(lease.accountId), 1));
-    }
-  }
-
-  /** Accounts that hold as many fetches as are free: slow hosts of one account leave some to the others. */
-  private fullAccounts(): string[] {
-    const free = MAX_FETCHES - this.held.length;
-    const countOf = (accountId: string): number => this.held.filter((id) => id === accountId).length;
-    return [...new Set(this.held)].filter((accountId) => countOf(accountId) >= free);
-  }
-
-  private async fetch(lease: LinkLease): Promise<void> {
-    const attempt = new AbortController();
-    const stop = (): void => attempt.abort(this.stopping.signal.reason);
-    this.stopping.signal.addEventListener('abort', stop);
-    const timers = [this.keepLease(lease, attempt), this.limitTime(attempt)];
+  private async fetch(lease: LinkLease, attempt: AbortController): Promise<void> {
+    // A file may take as long as one that is uploaded.
+    const tooLong = new OutgoingRequestError('timeout', 'the file did not arrive in time');
+    const timer = setTimeout(() => attempt.abort(tooLong), this.env.uploadTimeoutSeconds * 1000);
     try {
       if (lease.attempt > this.options.retrySeconds.length + 1) throw LINK_ERRORS.exhausted();
       await this.fetchAndStore(lease, attempt.signal);
       this.outcomes.inc({ outcome: 'fetched' });
-    } catch (error) {
-      await this.end(lease, attempt.signal.aborted ? attempt.signal.reason : error).catch((failure: unknown) =>
-        this.logger.warn({ err: failure, recording_id: lease.recordingId }, 'link outcome not saved'),
-      );
     } finally {
-      for (const timer of timers) clearInterval(timer);
-      this.stopping.signal.removeEventListener('abort', stop);
+      clearTimeout(timer);
     }
   }
 
@@ -123,10 +103,7 @@ export class LinkFetcherService implements OnModuleDestroy {
   }
 
   /** Saves how an attempt has failed: the recording fails, or its link is due again later. */
-  private async end(lease: LinkLease, error: unknown): Promise<void> {
-    if (error instanceof LeaseLostError) return;
-    const { signal } = this.stopping;
-    if (signal.aborted && error === signal.reason) return await this.links.release(lease);
+  private async fail(lease: LinkLease, error: unknown, signal: AbortSignal): Promise<void> {
     const failure = error instanceof OutgoingRequestError ? toLinkError(error) : error;
     if (!(failure instanceof LinkError)) {
       this.logger.warn({ err: error, recording_id: lease.recordingId }, 'link not stored');
@@ -149,24 +126,4 @@ export class LinkFetcherService implements OnModuleDestroy {
     this.outcomes.inc({ outcome });
     this.logger.log({ recording_id: recordingId, attempt, outcome }, 'link not fetched');
   }
-
-  /** Renews the lease, and ends the attempt when it is lost. While Postgres is unavailable it goes on. */
-  private keepLease(lease: LinkLease, attempt: AbortController): NodeJS.Timeout {
-    const renew = async (): Promise<void> => {
-      const isHeld = await this.links.renew(lease).catch(() => true);
-      if (!isHeld) attempt.abort(new LeaseLostError());
-    };
-    return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / 3);
-  }
-
-  /** A file may take as long as one that is uploaded. */
-  private limitTime(attempt: AbortController): NodeJS.Timeout {
-    const tooLong = new OutgoingRequestError('timeout', 'the file did not arrive in time');
-    return setTimeout(() => attempt.abort(tooLong), this.env.uploadTimeoutSeconds * 1000);
-  }
-}
-
-/** The recording was deleted, or another process has its link. */
-class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError';
 }

@@ -1,6 +1,6 @@
 import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { selectList } from '../../../platform/database/statement-parts.js';
+import { pickDue, selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';
 import type { RecordingLink } from './recording-link.entity.js';
 
@@ -35,32 +35,8 @@ export async function reopenLink(tx: Tx, recordingId: string, accountId: string)
   return rows.length > 0;
 }
 
-/** Due links considered of each account: more than one, because another worker may be claiming the first. */
-const HEADS = 8;
-
-/**
- * The account with the fewest fetches under way has its longest due link fetched. The accounts are found by one probe of
- * the index each.
- */
 const CLAIM = `
-  WITH RECURSIVE waiting AS (
-    (SELECT account_id AS id FROM recording_links WHERE due_at IS NOT NULL ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT l.account_id FROM recording_links l WHERE l.due_at IS NOT NULL AND l.account_id > a.id
-            ORDER BY l.account_id LIMIT 1)
-    FROM waiting a WHERE a.id IS NOT NULL),
-  picked AS MATERIALIZED (
-    SELECT l.recording_id
-    FROM waiting a
-    CROSS JOIN LATERAL (
-      SELECT count(*) AS fetches FROM recording_links
-      WHERE account_id = a.id AND due_at > now() AND lease_token IS NOT NULL) busy
-    CROSS JOIN LATERAL (
-      SELECT recording_id, due_at FROM recording_links
-      WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
-    JOIN recording_links l ON l.recording_id = head.recording_id AND l.due_at <= now()
-    WHERE a.id <> ALL($3::uuid[]) AND ${accountNotOnHold('a.id')}
-    ORDER BY busy.fetches, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)
+  ${pickDue('recording_links', 'recording_id', 'lease_token', accountNotOnHold('a.id'))}
   UPDATE recording_links l SET lease_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
     attempt = attempt + 1, claims = claims + 1
   FROM picked WHERE l.recording_id = picked.recording_id

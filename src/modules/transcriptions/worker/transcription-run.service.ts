@@ -1,5 +1,6 @@
 import { InjectQueue } from '@nestjs/bull';
 import { Injectable, Logger } from '@nestjs/common';
+import { keepLease, LeaseLostError } from '../../../platform/concurrency/lease-loops.js';
 import { Env } from '../../../platform/config/env.js';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
 import { type SpanAttributes, traces } from '../../../platform/observability/traces/traces.js';
@@ -36,10 +37,6 @@ const RENEWALS_PER_LEASE = 4;
 /** The worker is shutting down: it releases its recordings, so that another worker can claim them immediately. */
 export class WorkerStoppingError extends Error {
   override readonly name = 'WorkerStoppingError';
-}
-
-class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError';
 }
 
 /** How a run ended that the service answers for: with a text, or with crashes of the engine. */
@@ -85,7 +82,9 @@ export class TranscriptionRunService {
       return null;
     }
     const lost = new AbortController();
-    const renewal = this.keepRenewing(lease, lost);
+    // While Postgres does not answer nobody else claims the recording: the token renews an expired lease, and finishes it.
+    const everyMs = (this.env.leaseSeconds * 1000) / RENEWALS_PER_LEASE;
+    const renewal = keepLease(() => this.leases.renew(lease), everyMs, lost);
     const signal = AbortSignal.any([stopping, lost.signal]);
     try {
       const progress = this.progress.of(lease);
@@ -274,18 +273,6 @@ export class TranscriptionRunService {
   private async retryLater(lease: Lease, faults: 0 | 1): Promise<void> {
     const delaySeconds = Math.min(FIRST_DELAY_SECONDS * 2 ** (lease.attempt - 1), MAX_DELAY_SECONDS);
     await this.leases.release(lease, { delaySeconds, attempts: 1, faults });
-  }
-
-  /**
-   * Ends the work when the lease is lost. While Postgres does not answer the work goes on: as long as nobody else has
-   * claimed the recording, the same token renews a lease that has expired, and finishes the recording.
-   */
-  private keepRenewing(lease: Lease, lost: AbortController): NodeJS.Timeout {
-    const renew = async (): Promise<void> => {
-      const held = await this.leases.renew(lease).catch(() => null);
-      if (held === false) lost.abort(new LeaseLostError());
-    };
-    return setInterval(() => void renew(), (this.env.leaseSeconds * 1000) / RENEWALS_PER_LEASE);
   }
 }
 
