@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
-import { canonicalJson, sha256 } from '../platform/canonical-json.js';
 import type { SqlRunner } from '../platform/database/database.service.js';
 import type { JoinedWrite } from '../platform/database/event-bus.js';
 import { type Acting, acting } from './acting.js';
@@ -88,7 +87,7 @@ export function joinedChange(cte: string, change: AuditedChange): JoinedWrite {
 
 function rowOf(change: AuditedChange, by: Acting) {
   const { accountId, action, targets, outcome = 'success', before = null, after = null } = change;
-  const { salt, hash } = sealPersonal(by);
+  const { salt, hash: personal } = sealPersonal(by);
   return {
     id: uuidv7(),
     account_id: accountId,
@@ -103,7 +102,7 @@ function rowOf(change: AuditedChange, by: Acting) {
     address: by.address,
     user_agent: by.userAgent,
     salt,
-    personal_hash: hash,
+    personal_hash: personal,
     request_id: by.requestId,
     target_id: targets[0]?.id ?? null,
     targets,
@@ -124,7 +123,7 @@ function sealPersonal(personal: Personal): { salt: string | null; hash: string |
 }
 
 export const personalHash = (salt: string, { userId, address, userAgent }: Personal): string =>
-  sha256(canonicalJson([salt, userId, address, userAgent]));
+  hash('sha256', canonicalJson([salt, userId, address, userAgent]), 'hex');
 
 /** Removes who and from where of up to `count` entries of an end user. SQL, because of LIMIT. @returns how many. */
 export async function eraseActor(runner: SqlRunner, accountId: string, userId: string, count: number): Promise<number> {
@@ -135,3 +134,18 @@ export async function eraseActor(runner: SqlRunner, accountId: string, userId: s
   );
   return erased.length;
 }
+
+/** JSON with the keys of every object in the order of their UTF-16 units, without spaces: the same value, the same text. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (isObject(part) ? sorted(part) : part));
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+const sorted = (object: Record<string, unknown>): object =>
+  Object.fromEntries(
+    Object.keys(object)
+      .toSorted()
+      .map((key) => [key, object[key]]),
+  );

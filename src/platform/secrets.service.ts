@@ -1,7 +1,6 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   hash,
   hkdfSync,
@@ -148,7 +147,7 @@ class DerivedKeys {
     this.audioUrls = derive('audio urls');
     this.hashes = derive('api key secrets');
     this.encryption = derive('webhook secrets');
-    this.id = createHash('sha256').update(derive('key id')).digest('hex').slice(0, 8);
+    this.id = hash('sha256', derive('key id'), 'hex').slice(0, 8);
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -177,7 +177,7 @@ async function templateDatabase(
   environmentOf: (database: string) => Record<string, string>,
 ): Promise<string> {
   const names = migrations.map(({ name }) => name).join('\n');
-  const template = `template_${createHash('sha256').update(names).digest('hex').slice(0, 16)}`;
+  const template = `template_${hash('sha256', names, 'hex').slice(0, 16)}`;
   const unfinished = `${template}_unfinished`;
   await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
   try {

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { addedBy, type Extension } from '../../extension.js';
+import type { Extension } from '../../extension.js';
 import { grantsOf } from '../../migrations/grants.js';
 import { migrationsOf } from '../../migrations/migrations.js';
 import { BackupDestination } from '../../modules/backups/backup-destination.js';
@@ -17,15 +16,13 @@ import { applyGrants } from '../../platform/database/grants.js';
 import { migrate, type ReplacingMigration } from '../../platform/database/schema.js';
 import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { SecretsService } from '../../platform/secrets.service.js';
-import type { ObjectStore } from '../../platform/storage/object-store.js';
-import { Spool } from '../../platform/storage/spool.js';
-import { selectObjectStore } from '../../platform/storage/storage.module.js';
 import { recordByOperator } from './admin-context.js';
+import { withStoredBytes } from './object-store.js';
 
 /** Between two lines of progress. */
 const PROGRESS_MS = 1000;
 /** Exit code of what was done, but not with everything. */
-const INCOMPLETE = 2;
+export const INCOMPLETE = 2;
 
 interface Place {
   /** Instead of BACKUP_DESTINATION. */
@@ -51,7 +48,8 @@ export const makeBackup =
   async (app: INestApplicationContext, options: BackupOptions): Promise<object> => {
     const env = app.get(Env);
     return await withDestination(env, options, (destination) =>
-      withStoredBytes(env, extensions, async (store) => {
+      withStoredBytes(env, extensions, async (store, spool) => {
+        await spool.prepare();
         const { keep = null, full = false, allowMissing = false } = options;
         const secretKeyId = app.get(SecretsService).keyId;
         const run = new BackupRun(env, app.get(DatabaseService), store, destination, {
@@ -102,6 +100,7 @@ export async function restoreBackup(extensions: Extension[], options: RestoreOpt
   try {
     return await withDestination(env, options, (destination) =>
       withStoredBytes(env, extensions, async (store, spool) => {
+        await spool.prepare();
         const manifest = await chosen(destination, options);
         refuseOtherKey(new SecretsService(env), manifest);
         await prepareSchema(env, extensions, manifest);
@@ -139,23 +138,6 @@ async function withDestination<T>(
     return await use(destination);
   } finally {
     destination.close();
-  }
-}
-
-/** The store that the environment names, as its definition opens it: bytes are read and written as they are stored. */
-async function withStoredBytes<T>(
-  env: Env,
-  extensions: Extension[],
-  use: (store: ObjectStore, spool: Spool) => Promise<T>,
-): Promise<T> {
-  const spool = new Spool(join(env.storageDir, 'spool'));
-  await spool.prepare();
-  const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
-  const store: ObjectStore & { onApplicationShutdown?(): void } = await definition.open(env, spool);
-  try {
-    return await use(store, spool);
-  } finally {
-    store.onApplicationShutdown?.();
   }
 }
 
@@ -238,7 +220,6 @@ async function withDataSource<T>(
   }
 }
 
-/** On standard error; one of those that come at the same time. */
 /** Writes to standard error, now and then. */
 export function progressLines(): (message: string) => void {
   let last = 0;

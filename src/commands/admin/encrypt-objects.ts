@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { selectAccountPair } from '../../access/accounts.queries.js';
-import { addedBy, type Extension } from '../../extension.js';
+import type { Extension } from '../../extension.js';
 import { AccountService } from '../../modules/account/account.service.js';
+import { forEachAtOnce } from '../../platform/concurrency/concurrency-limit.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { plainKeyOf } from '../../platform/storage/encryption/encrypted-key.js';
@@ -17,10 +17,10 @@ import {
   removeInAnHour,
 } from '../../platform/storage/object-removals.service.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
-import { Spool } from '../../platform/storage/spool.js';
-import { openObjectStore, selectObjectStore } from '../../platform/storage/storage.module.js';
+import type { Spool } from '../../platform/storage/spool.js';
 import { recordByOperator } from './admin-context.js';
-import { progressLines } from './backup-commands.js';
+import { INCOMPLETE, progressLines } from './backup-commands.js';
+import { withAudio } from './object-store.js';
 
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 /** Accounts, and recordings, that one statement reads. */
@@ -37,8 +37,6 @@ const WAIT_MS = 2000;
 const PASSES = 3;
 /** Recordings without audio that are named. */
 const NAMED = 1000;
-/** Exit code of what was done, but not with everything. */
-const INCOMPLETE = 2;
 
 interface EncryptOptions {
   account?: string;
@@ -54,12 +52,8 @@ export const encryptObjects =
   async (app: INestApplicationContext, options: EncryptOptions): Promise<object> => {
     const env = app.get(Env);
     refuseContradiction(env, options);
-    const spool = new Spool(join(env.storageDir, 'spool'));
-    await spool.prepare();
-    const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
-    const keys = app.get(StorageKeysService);
-    const store = await openObjectStore(definition, env, spool, keys);
-    try {
+    return await withAudio(app, extensions, async (store, spool) => {
+      const keys = app.get(StorageKeysService);
       const moves = new ObjectMoves(env, app.get(DatabaseService), { store, spool, keys }, options);
       for await (const id of accountIds(app, options.account)) await moves.run(id);
       const { counts, lost } = moves;
@@ -76,9 +70,7 @@ export const encryptObjects =
         recordings_without_audio: lost.slice(0, NAMED),
         advice: adviceOn(counts),
       };
-    } finally {
-      await store.onApplicationShutdown();
-    }
+    });
   };
 
 function refuseContradiction({ storageEncryption }: Env, { newKey, decrypt }: EncryptOptions): void {
@@ -209,7 +201,8 @@ class ObjectMoves {
   private async moveOthers(accountId: string, pattern: string): Promise<void> {
     for (let last: Stored | null = null; ;) {
       const batch: Stored[] = await selectOthers(this.database, accountId, pattern, last);
-      await this.moveBatch(batch.filter(({ id }) => !this.lost.includes(id)));
+      const others = batch.filter(({ id }) => !this.lost.includes(id));
+      await forEachAtOnce(WIDTH, others, (one) => this.moveWhenFree(one));
       if (batch.length < BATCH) return;
       last = batch.at(-1) as Stored;
     }
@@ -222,16 +215,6 @@ class ObjectMoves {
   /** What the keys of objects match that are stored as new ones are. */
   private async patternOf(accountId: string): Promise<string> {
     return this.options.decrypt ? PLAIN : `^${accountId}/k${await this.storage.keys.current(accountId)}/`;
-  }
-
-  private async moveBatch(batch: readonly Stored[]): Promise<void> {
-    const queue = [...batch];
-    const work = async (): Promise<void> => {
-      for (let one = queue.shift(); one; one = queue.shift()) await this.moveWhenFree(one);
-    };
-    const ends = await Promise.allSettled(Array.from({ length: WIDTH }, () => work().finally(() => queue.splice(0))));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
   }
 
   private async moveWhenFree(one: Stored): Promise<void> {
@@ -264,14 +247,11 @@ class ObjectMoves {
   /** Holds a chunk in memory. @throws ObjectNotFoundError when it is gone or damaged, StorageUnavailableError */
   private async copy(from: string, to: string, bytes: number): Promise<void> {
     const { store, spool } = this.storage;
-    const file = await spool.create();
-    try {
+    await spool.withFile(async (file) => {
       for await (const piece of (await store.read(from)) as AsyncIterable<Uint8Array>) await file.write(piece);
       if (file.sizeBytes !== bytes) throw new ObjectNotFoundError(`${from} has another size than recorded`);
       await store.put(to, file);
-    } finally {
-      await file.discard();
-    }
+    });
   }
 
   private note(bytes: number): void {

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { CredentialVersionsService } from '../../access/credential-versions.service.js';
-import { addedBy, type Extension } from '../../extension.js';
+import type { Extension } from '../../extension.js';
 import { AccountImport, type ImportResult } from '../../modules/archives/account-import.js';
 import { ArchiveReader } from '../../modules/archives/archive-reader.js';
 import { AuditLogService } from '../../modules/audit/audit-log.service.js';
@@ -9,27 +8,21 @@ import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
-import { Spool } from '../../platform/storage/spool.js';
-import { openObjectStore, selectObjectStore } from '../../platform/storage/storage.module.js';
 import { recordByOperator } from './admin-context.js';
+import { withAudio } from './object-store.js';
 
 /** Reads an export of an account into this installation. Exit code 1 when its audit log does not hold. */
 export const importAccount =
   (extensions: Extension[]) =>
   async (app: INestApplicationContext, { file }: { file: string }): Promise<object> => {
-    const env = app.get(Env);
-    const spool = new Spool(join(env.storageDir, 'spool'));
-    await spool.prepare();
-    const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
     const archive = await ArchiveReader.open(file);
-    const keys = app.get(StorageKeysService);
-    const store = await openObjectStore(definition, env, spool, keys);
     try {
-      const encryption = env.storageEncryption === 'off' ? null : keys;
-      const result = await new AccountImport(app.get(DatabaseService), store, spool, archive, encryption).run();
+      const keys = app.get(Env).storageEncryption === 'off' ? null : app.get(StorageKeysService);
+      const result = await withAudio(app, extensions, (store, spool) =>
+        new AccountImport(app.get(DatabaseService), store, spool, archive, keys).run(),
+      );
       return await present(app, result);
     } finally {
-      await store.onApplicationShutdown();
       await archive.close();
     }
   };

@@ -1,20 +1,19 @@
-import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { endAccountExport, selectAccountPair } from '../../access/accounts.queries.js';
-import { addedBy, type Extension } from '../../extension.js';
+import type { Extension } from '../../extension.js';
 import type { Account } from '../../modules/account/account.entity.js';
 import { AccountService } from '../../modules/account/account.service.js';
 import { countArchivedRows, selectArchivedTables } from '../../modules/archives/account-tables.js';
+import { forEachAtOnce } from '../../platform/concurrency/concurrency-limit.js';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../platform/database/database.service.js';
 import { NotFoundError } from '../../platform/errors/errors.js';
 import { isResourceId } from '../../platform/database/find-or-fail.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { RedisService } from '../../platform/redis/redis.service.js';
-import { selectObjectStore } from '../../platform/storage/storage.module.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
-import { Spool } from '../../platform/storage/spool.js';
 import { recordByOperator } from './admin-context.js';
+import { withStoredBytes } from './object-store.js';
 
 /** Keys that Redis looks at for one answer. */
 const SCAN = 1000;
@@ -99,17 +98,7 @@ async function withStore(
   use: (store: ObjectStore) => Promise<object>,
 ): Promise<object> {
   if (!isResourceId(accountId)) throw new NotFoundError('account');
-  const env = app.get(Env);
-  const definition = selectObjectStore(env, addedBy(extensions, 'objectStores'));
-  const store: ObjectStore & { onApplicationShutdown?(): void } = await definition.open(
-    env,
-    new Spool(join(env.storageDir, 'spool')),
-  );
-  try {
-    return await use(store);
-  } finally {
-    store.onApplicationShutdown?.();
-  }
+  return await withStoredBytes(app.get(Env), extensions, use);
 }
 
 /** Of an account and its test account together, in every table of the catalogue, the storage and Redis. */
@@ -258,9 +247,7 @@ export class AccountPurge {
     for (;;) {
       const keys = await selectDueObjectsOf(this.database, this.accountId, BATCH);
       if (keys.length === 0) return removed;
-      for (let i = 0; i < keys.length; i += WIDTH) {
-        await Promise.all(keys.slice(i, i + WIDTH).map((key) => this.store.remove(key)));
-      }
+      await forEachAtOnce(WIDTH, keys, (key) => this.store.remove(key));
       await deleteRemovals(this.database, keys);
       removed += keys.length;
     }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
 import { v7 as uuidv7 } from 'uuid';
@@ -184,4 +184,4 @@ async function removeOldVoids(tx: Tx, accountId: string): Promise<void> {
 }
 
 /** May be the name or the address of a person: the hash is all that is stored of it here. */
-const hashOf = (userId: string): string => createHash('sha256').update(userId).digest('hex');
+const hashOf = (userId: string): string => hash('sha256', userId, 'hex');

@@ -131,13 +131,10 @@ export class AccountImport {
     for await (const member of this.archive.members()) {
       if (member.kind !== 'audio') continue;
       const { key } = audio.get(member.recordingId) as StoredAudio;
-      const file = await this.spool.create();
-      try {
+      await this.spool.withFile(async (file) => {
         for await (const chunk of this.archive.chunksOf(member)) await file.write(chunk);
         await this.store.put(key, file, reserve(this.database, key));
-      } finally {
-        await file.discard();
-      }
+      });
     }
   }
 

@@ -1,5 +1,5 @@
-import { personalHash } from '../../access/audit-trail.js';
-import { canonicalJson, sha256 } from '../../platform/canonical-json.js';
+import { hash } from 'node:crypto';
+import { canonicalJson, personalHash } from '../../access/audit-trail.js';
 import type { AuditEntry } from './audit-entry.entity.js';
 
 /** Where a chain has come to. */
@@ -29,7 +29,7 @@ export function hashOf(entry: AuditEntry, number: number, previousHash: string):
     personal,
     request_id: requestId,
   };
-  return sha256(previousHash + canonicalJson({ ...what, ...who, target_id: targetId, targets }));
+  return hash('sha256', previousHash + canonicalJson({ ...what, ...who, target_id: targetId, targets }), 'hex');
 }
 
 /** Follows a chain, entry by entry. @returns its new end, or what is wrong. */
@@ -42,7 +42,7 @@ export function follow(end: ChainEnd, entry: AuditEntry): ChainEnd | BrokenEntry
 }
 
 /** Erased data are null, together with their salt. */
-function isPersonalWhole({ salt, personalHash: hash, userId, address, userAgent }: AuditEntry): boolean {
-  if (salt !== null) return hash === personalHash(salt, { userId, address, userAgent });
+function isPersonalWhole({ salt, personalHash: sealed, userId, address, userAgent }: AuditEntry): boolean {
+  if (salt !== null) return sealed === personalHash(salt, { userId, address, userAgent });
   return userId === null && address === null && userAgent === null;
 }

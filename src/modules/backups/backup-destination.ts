@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -7,7 +7,7 @@ import { type Env, InvalidEnvironmentError } from '../../platform/config/env.js'
 import { DiskObjectStore } from '../../platform/storage/disk.object-store.js';
 import { ignoreAbsent, StorageUnavailableError } from '../../platform/storage/file-system.js';
 import type { ListedStore } from '../../platform/storage/object-store.js';
-import { Spool, type SpoolFile } from '../../platform/storage/spool.js';
+import { Spool } from '../../platform/storage/spool.js';
 import {
   type BackupFile,
   type BackupManifest,
@@ -107,18 +107,11 @@ export class BackupDestination {
 
   /** Stores what comes as one object. */
   async writeFrom(key: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<BackupFile> {
-    const file = await this.spool.create();
-    try {
-      const sum = createHash('sha256');
-      for await (const chunk of chunks) {
-        sum.update(chunk);
-        await file.write(chunk);
-      }
-      await this.put(key, file);
-      return { key, bytes: file.sizeBytes, sha256: sum.digest('hex') };
-    } finally {
-      await file.discard();
-    }
+    return await this.spool.withFile(async (file) => {
+      const sha256 = await sumOfChunks(chunks, file);
+      await retryStore(() => this.store.put(this.prefix + key, file));
+      return { key, bytes: file.sizeBytes, sha256 };
+    });
   }
 
   /** Stores what comes in parts. @param keyOf the key of each, from 1 on */
@@ -158,7 +151,7 @@ export class BackupDestination {
   /** The content of a file that must be as it was written. @throws InvalidBackupError, ObjectNotFoundError */
   async verifiedContentOf(file: BackupFile): Promise<Buffer> {
     const content = await this.contentOf(file.key);
-    if (createHash('sha256').update(content).digest('hex') !== file.sha256) throw damaged(file.key);
+    if (hash('sha256', content, 'hex') !== file.sha256) throw damaged(file.key);
     return content;
   }
 
@@ -172,10 +165,6 @@ export class BackupDestination {
 
   async remove(key: string): Promise<void> {
     await retryStore(() => this.store.remove(this.prefix + key));
-  }
-
-  private async put(key: string, file: SpoolFile): Promise<void> {
-    await retryStore(() => this.store.put(this.prefix + key, file));
   }
 }
 

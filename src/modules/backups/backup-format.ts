@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { sha256 as sumOf } from '../../platform/canonical-json.js';
+import { createHash, hash, randomBytes } from 'node:crypto';
+import type { SpoolFile } from '../../platform/storage/spool.js';
 
 export const BACKUP_FORMAT = 1;
 
@@ -87,12 +87,20 @@ export function timeOfName(name: string): Date {
   return new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
 }
 
-/** The checksum of a file or an object, in hexadecimal digits. */
-export async function sumOfChunks(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+/** The checksum of what comes, in hexadecimal digits. @param copy gets it, too */
+export async function sumOfChunks(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  copy?: SpoolFile,
+): Promise<string> {
   const sum = createHash('sha256');
-  for await (const chunk of chunks) sum.update(chunk);
+  for await (const chunk of chunks) {
+    sum.update(chunk);
+    await copy?.write(chunk);
+  }
   return sum.digest('hex');
 }
+
+const sumOf = (text: string): string => hash('sha256', text, 'hex');
 
 export function serializeManifest(manifest: BackupManifest): string {
   return `${JSON.stringify({ manifest, sha256: sumOf(JSON.stringify(manifest)) })}\n`;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import type { SqlRunner } from '../../platform/database/database.service.js';
 import type { BackupDestination } from './backup-destination.js';
 import { backupIdOf, InvalidBackupError, timeOfName } from './backup-format.js';
+import { linesOf } from './object-lists.js';
 
 /** Erasures of one file. */
 const BATCH = 10_000;
@@ -71,8 +72,7 @@ export async function* erasuresSince(destination: BackupDestination, since: Date
     if (!isOf(key, since)) continue;
     const content = await destination.contentOf(key);
     try {
-      const lines = gunzipSync(content).toString().split('\n').slice(0, -1);
-      yield lines.map((line) => JSON.parse(line) as Erasure);
+      yield linesOf(content).map((line) => JSON.parse(line) as Erasure);
     } catch (error) {
       throw new InvalidBackupError(`${key} is damaged: it says what was erased.`, { cause: error });
     }

@@ -38,7 +38,8 @@ export class LinesWriter {
   }
 }
 
-const linesOf = (content: Buffer): string[] => gunzipSync(content).toString().split('\n').slice(0, -1);
+/** The lines of a file of this destination. */
+export const linesOf = (content: Buffer): string[] => gunzipSync(content).toString().split('\n').slice(0, -1);
 
 /** The objects of a complete backup, in order. @throws InvalidBackupError naming a list that is damaged */
 export async function* objectsOf(

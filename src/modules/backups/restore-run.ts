@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import { forEachAtOnce } from '../../platform/concurrency/concurrency-limit.js';
 import type { Env } from '../../platform/config/env.js';
 import { ObjectNotFoundError } from '../../platform/storage/file-system.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
@@ -63,7 +63,7 @@ export async function verifyBackup(
     if (!(await isWhole(destination, { key: backupKeyOf(key), bytes, sha256 }))) damaged.push(backupKeyOf(key));
     if (++objects % 1000 === 0) progress(`${objects} of ${manifest.objects.count} objects verified`);
   };
-  await severally(objectsOf(destination, manifest), verify);
+  await forEachAtOnce(WIDTH, objectsOf(destination, manifest), verify);
   return { files: files.length, objects, damaged };
 }
 
@@ -86,22 +86,6 @@ async function isWhole(destination: BackupDestination, file: BackupFile): Promis
     if (error instanceof InvalidBackupError || error instanceof ObjectNotFoundError) return false;
     throw error;
   }
-}
-
-/** Runs `work` for several items at the same time. @throws the first error, when all that had begun have ended */
-async function severally<T>(items: AsyncIterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-  const running = new Set<Promise<void>>();
-  const errors: unknown[] = [];
-  for await (const item of items) {
-    if (errors.length > 0) break;
-    const done: Promise<void> = work(item)
-      .catch((error: unknown) => void errors.push(error))
-      .finally(() => running.delete(done));
-    running.add(done);
-    if (running.size >= WIDTH) await Promise.race(running);
-  }
-  await Promise.all(running);
-  if (errors.length > 0) throw errors[0];
 }
 
 /**
@@ -173,7 +157,7 @@ export class RestoreRun {
       result.bytes += object.bytes;
       if (++result.objects % 1000 === 0) this.options.progress(`${result.objects} of ${count} objects restored`);
     };
-    await severally(objectsOf(this.destination, this.manifest), restore);
+    await forEachAtOnce(WIDTH, objectsOf(this.destination, this.manifest), restore);
     if (result.damaged.length > 0 && !this.options.allowDamaged) {
       throw new InvalidBackupError(
         `Damaged or missing: ${result.damaged.toSorted().join(', ')}. No row was restored. Use another backup, or add ` +
@@ -187,21 +171,16 @@ export class RestoreRun {
   private async restoreObject({ key, sha256 }: ListedObject): Promise<boolean> {
     if (this.options.goOn && (await this.isThere(key, sha256))) return true;
     return await retryStore(async () => {
-      const file = await this.spool.create();
       try {
-        const sum = createHash('sha256');
-        for await (const chunk of await this.destination.read(backupKeyOf(key))) {
-          sum.update(chunk as Uint8Array);
-          await file.write(chunk as Uint8Array);
-        }
-        if (sum.digest('hex') !== sha256) return false;
-        await this.store.put(key, file);
-        return true;
+        return await this.spool.withFile(async (file) => {
+          const stored = await this.destination.read(backupKeyOf(key));
+          if ((await sumOfChunks(stored, file)) !== sha256) return false;
+          await this.store.put(key, file);
+          return true;
+        });
       } catch (error) {
         if (error instanceof ObjectNotFoundError) return false;
         throw error;
-      } finally {
-        await file.discard();
       }
     });
   }

@@ -44,14 +44,11 @@ export class LiveFilesService {
   /** @throws LeaseLostError, StorageUnavailableError, the reason of the signal; then nothing of the file is kept. */
   async make(lease: AssemblyLease, signal: AbortSignal): Promise<'stored' | 'discarded'> {
     if (sizeOf(lease) === 0) return await this.discard(lease);
-    const file = await this.spool.create();
-    try {
+    return await this.spool.withFile(async (file) => {
       await this.join(lease, file, signal);
       await this.store(lease, file, signal);
-      return 'stored';
-    } finally {
-      await file.discard();
-    }
+      return 'stored' as const;
+    });
   }
 
   /** Writes all parts behind one another: PCM as a WAV file, without half a sample at its end. */

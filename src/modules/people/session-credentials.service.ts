@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Role, scopesOf } from '../../access/roles.js';
 import type { Scope } from '../../access/scopes.js';
@@ -86,7 +86,7 @@ export class SessionCredentialsService implements OnApplicationShutdown {
   }
 }
 
-export const hashOfToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+export const hashOfToken = (token: string): string => hash('sha256', token, 'hex');
 
 interface FoundSession extends Omit<SessionCredential, 'scopes' | 'isDue'> {
   tokenHash: string;
@@ -117,7 +117,7 @@ async function findSessions(
       return [tokenHash, { ...session, scopes: scopesOf(role), expiresAt: new Date(end), isDue }];
     }),
   );
-  return hashes.map((hash) => byHash.get(hash) ?? null);
+  return hashes.map((tokenHash) => byHash.get(tokenHash) ?? null);
 }
 
 /** SQL, because of the clock of the database. Locked in the order of their ids, so that two processes cannot deadlock. */

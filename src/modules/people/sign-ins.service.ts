@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import { Counter, Registry } from 'prom-client';
@@ -92,7 +92,7 @@ export class SignInsService {
       email === undefined
         ? [await this.buckets.increment(ofAddress.key, ofAddress.ttl, ofAddress.limit)]
         : await this.buckets.incrementBoth(ofAddress, {
-            key: `${client}:${createHash('sha256').update(email.toLowerCase()).digest('base64url')}`,
+            key: `${client}:${hash('sha256', email.toLowerCase(), 'base64url')}`,
             ttl: ATTEMPTS_MS,
             limit: ATTEMPTS_FOR_EMAIL,
           });

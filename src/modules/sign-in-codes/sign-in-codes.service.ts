@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { auditTarget, recordChanges } from '../../access/audit-trail.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
@@ -57,4 +57,4 @@ export class SignInCodesService {
   }
 }
 
-const nameOf = (code: string): string => `sign-in:${createHash('sha256').update(code).digest('base64url')}`;
+const nameOf = (code: string): string => `sign-in:${hash('sha256', code, 'base64url')}`;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
 import { selectList } from '../../platform/database/statement-parts.js';
 import type { EntityTags } from '../../platform/http/header-values.js';
@@ -39,7 +39,7 @@ export function entityTag(
   names: SpeakerNames = null,
 ): string {
   if (form === 'json') return `"${tag}"`;
-  const named = names && createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 12);
+  const named = names && hash('sha256', JSON.stringify(names), 'base64url').slice(0, 12);
   return named === null ? `"${tag}.${form}"` : `"${tag}.${form}.${named}"`;
 }
 

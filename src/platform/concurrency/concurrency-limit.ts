@@ -17,3 +17,23 @@ export class ConcurrencyLimit {
     }
   }
 }
+
+/** Runs `work` on at most `max` items at a time. @throws the first error, when all that had begun have ended */
+export async function forEachAtOnce<T>(
+  max: number,
+  items: Iterable<T> | AsyncIterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  for await (const item of items) {
+    if (errors.length > 0) break;
+    const done: Promise<void> = work(item)
+      .catch((error: unknown) => void errors.push(error))
+      .finally(() => running.delete(done));
+    running.add(done);
+    if (running.size >= max) await Promise.race(running);
+  }
+  await Promise.all(running);
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isNativeError } from 'node:util/types';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
@@ -124,7 +124,7 @@ const names = new Map<string, string>();
 function statementName(sql: string): string {
   const known = names.get(sql);
   if (known) return known;
-  const name = createHash('sha256').update(sql).digest('hex').slice(0, 32);
+  const name = hash('sha256', sql, 'hex').slice(0, 32);
   names.set(sql, name);
   return name;
 }

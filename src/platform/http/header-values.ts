@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { InvalidRequestError } from '../errors/errors.js';
 
 /** `*`, or the entity tags of an `If-Match` or `If-None-Match` header, quotation marks and `W/` included. */
@@ -12,7 +12,7 @@ const HEADER = new RegExp(ENTITY_TAGS);
 
 /** The tag of what is sent in several encodings: weak, since it stands for all of them. */
 export function weakEntityTag(content: Buffer): string {
-  return `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+  return `W/"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 }
 
 /** Null for a header that breaks the grammar. */

@@ -13,6 +13,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { OnApplicationShutdown } from '@nestjs/common';
+import { forEachAtOnce } from '../concurrency/concurrency-limit.js';
 import { retry } from '../concurrency/retry.js';
 import { MAX_FILE_BYTES } from '../audio-formats.js';
 import type { Env } from '../config/env.js';
@@ -75,13 +76,10 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
 
   async withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
     assertObjectKey(key);
-    const copy = await this.spool.create();
-    try {
+    return await this.spool.withFile(async (copy) => {
       await this.download(key, copy, signal);
       return await use(copy.path);
-    } finally {
-      await copy.discard();
-    }
+    });
   }
 
   override async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
@@ -122,9 +120,7 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
     assertKeyPrefix(prefix);
     let removed = 0;
     for await (const keys of this.keysUnder(prefix)) {
-      for (let i = 0; i < keys.length; i += REMOVALS_AT_ONCE) {
-        await Promise.all(keys.slice(i, i + REMOVALS_AT_ONCE).map((key) => this.removeAny(key)));
-      }
+      await forEachAtOnce(REMOVALS_AT_ONCE, keys, (key) => this.removeAny(key));
       removed += keys.length;
     }
     return removed;

@@ -44,6 +44,16 @@ export class Spool {
     }
   }
 
+  /** Runs `use` with an empty file, which is discarded afterwards. @throws as `create` */
+  async withFile<T>(use: (file: SpoolFile) => Promise<T>): Promise<T> {
+    const file = await this.create();
+    try {
+      return await use(file);
+    } finally {
+      await file.discard();
+    }
+  }
+
   /**
    * Removes the files of dead processes of this host, and files of any host that were last written more than
    * `olderThanSeconds` ago, which must be longer than any upload or transcription takes. Files in use by this process

@@ -26,7 +26,8 @@ export class StorageModule {
         {
           provide: ObjectStore,
           inject: [Env, Spool, StorageKeysService],
-          useFactory: (env: Env, spool: Spool, keys: StorageKeysService) => openObjectStore(store, env, spool, keys),
+          useFactory: async (env: Env, spool: Spool, keys: StorageKeysService) =>
+            new EncryptedObjectStore(await store.open(env, spool), keys, spool, env.storageEncryption !== 'off'),
         },
         ObjectRemovalsService,
         DiskSpaceService,
@@ -34,16 +35,6 @@ export class StorageModule {
       exports: [ObjectStore, Spool, StorageKeysService, ObjectRemovalsService, DiskSpaceService],
     };
   }
-}
-
-/** The store with its encryption. */
-export async function openObjectStore(
-  definition: ObjectStoreDefinition,
-  env: Env,
-  spool: Spool,
-  keys: StorageKeysService,
-): Promise<EncryptedObjectStore> {
-  return new EncryptedObjectStore(await definition.open(env, spool), keys, spool, env.storageEncryption !== 'off');
 }
 
 /** The object store that STORAGE_DRIVER names. @throws InvalidEnvironmentError when the name is unknown. */

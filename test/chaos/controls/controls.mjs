@@ -58,9 +58,9 @@ export const CONTROLS = [
     without: 'a worker that has lost its lease stops, and only the first result for the holder of the lease is saved',
     edits: [
       {
-        file: `${WORKER}/transcription-run.service.ts`,
-        from: 'if (held === false) lost.abort(new LeaseLostError());',
-        to: '',
+        file: 'src/platform/concurrency/lease-loops.ts',
+        from: 'if (!(await renew().catch(() => true))) lost.abort(new LeaseLostError());',
+        to: 'await renew().catch(() => true);',
       },
       {
         file: `${LEASES}/recording-leases.queries.ts`,

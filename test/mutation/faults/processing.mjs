@@ -5,6 +5,17 @@ const TRANSCRIBE_AGAIN = 'test/http/resources/transcriptions.e2e.ts';
 /** @type {import('../catalogue.mjs').FaultGroup[]} */
 export const processing = [
   {
+    file: 'src/platform/concurrency/lease-loops.ts',
+    tests: `${WORKER}/transcription-run.service.spec.ts`,
+    faults: [
+      [
+        'work goes on without the lease',
+        'if (!(await renew().catch(() => true))) lost.abort(new LeaseLostError());',
+        'await renew().catch(() => true);',
+      ],
+    ],
+  },
+  {
     file: `${WORKER}/transcription-run.service.ts`,
     tests: PROCESSING,
     name: 'an attempt that fails',
@@ -28,7 +39,6 @@ export const processing = [
     file: `${WORKER}/transcription-run.service.ts`,
     tests: `${WORKER}/transcription-run.service.spec.ts`,
     faults: [
-      ['work goes on without the lease', 'if (held === false) lost.abort(new LeaseLostError());', ''],
       ['the lease is renewed once at its end', 'RENEWALS_PER_LEASE = 4', 'RENEWALS_PER_LEASE = 1'],
       ['a lost lease is released', 'if (error instanceof LeaseLostError) return false;', ''],
       ['renewals go on after the end', 'clearInterval(renewal);', ''],

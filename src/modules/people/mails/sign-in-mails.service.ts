@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Role } from '../../../access/roles.js';
@@ -150,7 +150,7 @@ export class SignInMailsService {
   }
 
   private count(kind: string, email: string, limit: number) {
-    const address = createHash('sha256').update(email.toLowerCase()).digest('base64url');
+    const address = hash('sha256', email.toLowerCase(), 'base64url');
     return this.buckets.increment(`${kind}:${address}`, HOUR_MS, limit);
   }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { RedisService } from '../../../platform/redis/redis.service.js';
@@ -41,7 +41,7 @@ export class PasskeyChallengesService {
 }
 
 const nameOf = (purpose: ChallengePurpose, challenge: string): string =>
-  `passkey:${createHash('sha256').update(`${purpose}:${challenge}`).digest('base64url')}`;
+  `passkey:${hash('sha256', `${purpose}:${challenge}`, 'base64url')}`;
 
 function challengeIn(clientDataJSON: string): string | null {
   try {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { tokensOf } from './folding.js';
 import { AccountTerms, isPair, tagTerms, textTerms } from './search-terms.js';
 
@@ -6,7 +6,7 @@ const ACCOUNT = '019aa5c0-5b1c-7f0e-8c53-5d0c7f1b9a10';
 const MARK = Buffer.from('0c7f1b9a10', 'hex').toString('base64').slice(0, 6);
 const RECORDING = { id: 'r', accountId: ACCOUNT, userId: null, customTags: null, title: null, speakerNames: null };
 const terms = new AccountTerms(ACCOUNT);
-const hashed = (text: string): string => `#${createHash('sha256').update(text).digest('base64')}`;
+const hashed = (text: string): string => `#${hash('sha256', text, 'base64')}`;
 
 describe('the terms of an account', () => {
   it('begin with a mark of the end of its id, which is the random part', () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Recording } from '../recording.entity.js';
 import { tokensOf, type Token } from './folding.js';
@@ -58,9 +58,7 @@ export class AccountTerms {
 
 /** A text that looks like a hash is hashed as well, so that it equals none. */
 const bounded = (text: string): string =>
-  text.length > MAX_TERM_LENGTH || text.startsWith('#')
-    ? `#${createHash('sha256').update(text).digest('base64')}`
-    : text;
+  text.length > MAX_TERM_LENGTH || text.startsWith('#') ? `#${hash('sha256', text, 'base64')}` : text;
 
 export const isPair = (first: Token, second: Token): boolean =>
   !first.isRun &&

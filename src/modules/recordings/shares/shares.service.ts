@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -186,7 +186,7 @@ export class SharesService {
   }
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+const hashOf = (token: string): string => hash('sha256', token, 'hex');
 
 const changeOf = ({ accountId, recordingId, id }: Pick<Share, 'accountId' | 'recordingId' | 'id'>, action: string) => ({
   accountId,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
@@ -79,7 +79,7 @@ describe('readUploadForm', () => {
     const body = form(FILE, textPart('language', 'english'));
     expect(await send(body)).toEqual({ file, originalFilename: 'note.wav', sha256: null });
     expect(Buffer.concat(written).toString()).toBe('sound');
-    const sha256 = createHash('sha256').update('sound').digest('hex');
+    const sha256 = hash('sha256', 'sound', 'hex');
     expect(await send(body, {}, true)).toMatchObject({ sha256 });
     expect(steps).toEqual(['created', 'created']);
     expect(received[0]).toEqual({ name: 'language', value: 'english', isTruncated: false });

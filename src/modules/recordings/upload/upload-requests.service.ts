@@ -96,15 +96,12 @@ export class UploadRequestsService {
     const releaseSlot = await this.takeSlot(accountId, quotas);
     const stored = async () => {
       await this.refuseFull(accountId, context, audio.bytes.length);
-      const file = await this.spool.create();
-      try {
+      return await this.spool.withFile(async (file) => {
         await file.write(audio.bytes);
         const form = { file, originalFilename: cleanFilename(audio.filename), sha256: null };
         const { acceptedFormats } = this.env;
         return await this.uploads.accept(accountId, form, details, { ...context, acceptedFormats });
-      } finally {
-        await file.discard();
-      }
+      });
     };
     return await stored().finally(releaseSlot);
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Repository } from 'typeorm';
 import { inMemory, silenceWav } from '../../../../test/support/audio/audio-bytes.js';
 import type { Quotas } from '../../../access/plans.js';
@@ -20,8 +20,7 @@ const turns = async (): Promise<void> => {
 
 const FIRST = { id: 'the first recording' };
 const ACCOUNT = '01900000-0000-7000-8000-000000000001';
-const fingerprintOf = (contents: unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(contents)).digest('hex');
+const fingerprintOf = (contents: unknown[]): string => hash('sha256', JSON.stringify(contents), 'hex');
 /** Of an upload without contents, language or tags. */
 const FINGERPRINT = fingerprintOf([null, null, null]);
 const FULL = new QuotaExceededError('stored_bytes', 1, 1, null);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -333,7 +333,7 @@ function claimOf(
     ...(speakers === null ? [] : [{ speakers }]),
     ...keptFor(recording),
   ];
-  const fingerprint = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
+  const fingerprint = hash('sha256', JSON.stringify(contents), 'hex');
   if (key !== null) return { key, fingerprint, keptSeconds: KEPT_SECONDS };
   return { key: CONTENT_KEY + fingerprint, fingerprint, keptSeconds: repeats?.seconds ?? 0 };
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -16,7 +16,7 @@ const answer = (message: SileroAnswer): void => port.postMessage(message);
 
 /** Loads the model of one detector. */
 function loader(file: string): () => Vad {
-  const digest = createHash('sha256').update(readFileSync(file)).digest('hex');
+  const digest = hash('sha256', readFileSync(file), 'hex');
   // A damaged model ends the whole process, and a missing one is not reported.
   if (digest !== SILERO_SHA256) throw new Error(`${file} is damaged: its SHA-256 is ${digest}`);
   const sherpa = createRequire(import.meta.url)('sherpa-onnx-node') as {

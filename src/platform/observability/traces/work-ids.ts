@@ -1,4 +1,4 @@
-import { sha256 } from '../../canonical-json.js';
+import { hash } from 'node:crypto';
 
 /**
  * Work that waits in a table until some process takes it. Its trace follows from its row: nothing of it is stored, so it is
@@ -19,10 +19,11 @@ export const ROOT_STEP = 'root';
 
 /** 32 hexadecimal digits: for the first run those of the UUID, so that an operator finds the trace by it. */
 export const traceIdOf = ({ id, run }: Pick<QueuedWork, 'id' | 'run'>): string =>
-  run === 1 ? id.replaceAll('-', '') : sha256(`${id} ${run}`).slice(0, 32);
+  run === 1 ? id.replaceAll('-', '') : hash('sha256', `${id} ${run}`, 'hex').slice(0, 32);
 
 /** 16 hexadecimal digits: the span that a step of a trace gets in whatever process makes it. */
-export const spanIdOf = (traceId: string, step: string): string => sha256(`${traceId} ${step}`).slice(0, 16);
+export const spanIdOf = (traceId: string, step: string): string =>
+  hash('sha256', `${traceId} ${step}`, 'hex').slice(0, 16);
 
 /** The UUID whose trace this is. */
 export const uuidOf = (traceId: string): string =>

@@ -37,27 +37,21 @@ export class EncryptedObjectStore extends ObjectStore implements OnApplicationSh
   async put(key: string, file: SpoolFile, reserved?: Promise<void>): Promise<void> {
     const encrypted = readEncryptedKey(key);
     if (!encrypted) return await this.raw.put(key, file, reserved);
-    const stored = await this.spool.create();
-    try {
+    await this.spool.withFile(async (stored) => {
       const accountKey = await this.keys.keyOf(encrypted);
       await ObjectCipher.create(accountKey, encrypted.version, file.sizeBytes, key).encrypt(file, stored);
       await this.raw.put(key, stored, reserved);
-    } finally {
-      await stored.discard();
-    }
+    });
   }
 
   /** The copy that is given away is not encrypted. */
   async withFile<T>(key: string, use: (file: string) => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (!readEncryptedKey(key)) return await this.raw.withFile(key, use, signal);
-    const copy = await this.spool.create();
-    try {
+    return await this.spool.withFile(async (copy) => {
       await this.raw.withFile(key, (file) => this.decryptFile(key, file, copy), signal);
       signal?.throwIfAborted();
       return await use(copy.path);
-    } finally {
-      await copy.discard();
-    }
+    });
   }
 
   override async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<Readable> {
