@@ -10,7 +10,6 @@ import {
   RequireSession,
 } from '../../access/access.decorators.js';
 import type { Principal } from '../../access/principal.js';
-import { sessionCookie } from '../../access/session-cookie.js';
 import { LimitExceededError, NotFoundError } from '../../platform/errors/errors.js';
 import { NoQuery } from '../../platform/http/input/request-validation.pipe.js';
 import { ApiErrors } from '../../platform/http/openapi.js';
@@ -30,7 +29,7 @@ import {
 import { InvitationsService, MAX_INVITATIONS } from './invitations.service.js';
 import { InviteesService } from './invitees.service.js';
 import { MAX_MEMBERS } from './memberships.queries.js';
-import type { SignedIn } from './sessions.controller.js';
+import { answerSignedIn, type SignedIn } from './sessions.controller.js';
 import { presentSession, SessionView } from './sessions.dto.js';
 import { NO_INVITATION } from './sign-in-links.service.js';
 
@@ -141,17 +140,9 @@ export class InviteesController {
     @Res({ passthrough: true }) response: Response,
     @Query() _query: NoQuery,
   ): Promise<SessionView> {
-    const { token, details } = await this.invitees.accept({ link, name, password }, { address, userAgent });
-    const { session, membership } = details;
-    response.setHeader('Set-Cookie', sessionCookie(token, session.expiresAt));
-    this.securityLog.record('member joined', {
-      account_id: session.accountId,
-      by: 'person',
-      by_person_id: session.personId,
-      session_id: session.id,
-      role: membership.role,
-      address,
-    });
-    return presentSession(details);
+    const begun = await this.invitees.accept({ link, name, password }, { address, userAgent });
+    const { role } = begun.details.membership;
+    answerSignedIn(response, this.securityLog, begun, { role, address }, 'member joined');
+    return presentSession(begun.details);
   }
 }

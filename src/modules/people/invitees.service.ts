@@ -15,7 +15,7 @@ import { BOUND_TO_ACCOUNT, endSessions, insertMembership, lockMembers, lockPerso
 import { type HashedPassword, PasswordsService } from './passwords.service.js';
 import { Person } from './person.entity.js';
 import { Session } from './session.entity.js';
-import { type SessionDetails, SessionsService } from './sessions.service.js';
+import { type BegunSession, SessionsService } from './sessions.service.js';
 import { type OpenInvitation, SignInLinksService } from './sign-in-links.service.js';
 import { SignInWaysService } from './sign-in-ways.service.js';
 import { insertSession, type SessionClient } from './sign-ins.service.js';
@@ -61,7 +61,7 @@ export class InviteesService {
   async accept(
     { link, name, password }: { link: string; name: string; password?: string | undefined },
     client: SessionClient,
-  ): Promise<{ token: string; details: SessionDetails }> {
+  ): Promise<BegunSession> {
     this.requirePassword(password);
     const invitation = await this.links.findInvitation(link);
     const { email, accountId, role } = invitation;
@@ -81,7 +81,7 @@ export class InviteesService {
         ? await this.database.transact((tx) => enter(tx, { hash: null, salt: null }))
         : await this.passwords.change(email, password, enter);
     if (!begun) throw new AuthenticationError();
-    return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+    return await this.sessions.begun(begun);
   }
 
   /** It is needed where people sign in with one. Nobody becomes a person who could not come again. */

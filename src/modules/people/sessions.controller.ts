@@ -19,13 +19,31 @@ import {
   UpdatePersonDto,
   UpdateSessionDto,
 } from './sessions.dto.js';
-import { SessionsService } from './sessions.service.js';
+import { type BegunSession, SessionsService } from './sessions.service.js';
 import { SignInsService, WRONG_PASSWORD } from './sign-ins.service.js';
 
-const OTHER_ORIGIN = new PermissionError(null, 'A session is for the pages of this service.');
+export const OTHER_ORIGIN = new PermissionError(null, 'A session is for the pages of this service.');
 
 /** The principal of a handler that requires a session. */
 export type SignedIn = Principal & { sessionId: string; personId: string };
+
+/** Gives the browser the cookie of its session, and records who has come. */
+export function answerSignedIn(
+  response: Response,
+  securityLog: SecurityLogService,
+  { token, details: { session } }: BegunSession,
+  fields: Record<string, string | undefined>,
+  event = 'signed in',
+): void {
+  response.appendHeader('Set-Cookie', sessionCookie(token, session.expiresAt));
+  securityLog.record(event, {
+    account_id: session.accountId,
+    by: 'person',
+    by_person_id: session.personId,
+    session_id: session.id,
+    ...fields,
+  });
+}
 
 @ApiTags('Sessions')
 @Controller('v1/sessions')
@@ -55,18 +73,9 @@ export class SessionsController {
     @Res({ passthrough: true }) response: Response,
     @Query() _query: NoQuery,
   ): Promise<SessionView> {
-    const { token, details } = await this.signIns.begin(dto, { address, userAgent });
-    const { session } = details;
-    response.setHeader('Set-Cookie', sessionCookie(token, session.expiresAt));
-    this.securityLog.record('signed in', {
-      account_id: session.accountId,
-      by: 'person',
-      by_person_id: session.personId,
-      session_id: session.id,
-      with: session.beganWith,
-      address,
-    });
-    return presentSession(details);
+    const begun = await this.signIns.begin(dto, { address, userAgent });
+    answerSignedIn(response, this.securityLog, begun, { with: begun.details.session.beganWith, address });
+    return presentSession(begun.details);
   }
 
   /**

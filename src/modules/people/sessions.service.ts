@@ -34,6 +34,12 @@ export interface SessionDetails {
   memberships: MembershipDetails[];
 }
 
+/** A session that has begun, and its token, which is not stored. */
+export interface BegunSession {
+  token: string;
+  details: SessionDetails;
+}
+
 /** Sessions that have begun, until they end (D97). */
 @Injectable()
 export class SessionsService {
@@ -43,6 +49,15 @@ export class SessionsService {
     private readonly database: DatabaseService,
     private readonly versions: CredentialVersionsService,
   ) {}
+
+  /** With one more, the oldest of the person end. @throws AuthenticationError when it has ended meanwhile */
+  async begun({ token, session }: { token: string; session: Session }): Promise<BegunSession> {
+    await this.endWhere(
+      `id IN (SELECT id FROM sessions WHERE person_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${MAX_SESSIONS})`,
+      [session.personId],
+    );
+    return { token, details: await this.details(session.id) };
+  }
 
   /** @throws AuthenticationError when it has ended meanwhile */
   async details(sessionId: string): Promise<SessionDetails> {
@@ -97,14 +112,6 @@ export class SessionsService {
   /** Those of the person that began with this identity. */
   async endOfIdentity(personId: string, identityId: string): Promise<void> {
     await this.endWhere('person_id = $1 AND identity_id = $2', [personId, identityId]);
-  }
-
-  /** Those of the person beyond the most that one may have. */
-  async endOldest(personId: string): Promise<void> {
-    await this.endWhere(
-      `id IN (SELECT id FROM sessions WHERE person_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${MAX_SESSIONS})`,
-      [personId],
-    );
   }
 
   private findPerson(id: string): Promise<Person | null> {

@@ -12,7 +12,7 @@ import { TokenBucketStorage } from '../../platform/rate-limit/token-bucket.stora
 import { PasswordsService } from './passwords.service.js';
 import { hashOfToken } from './session-credentials.service.js';
 import { Session, sessionChange } from './session.entity.js';
-import { type SessionDetails, SessionsService } from './sessions.service.js';
+import { type BegunSession, SessionsService } from './sessions.service.js';
 import { SignInLinksService } from './sign-in-links.service.js';
 
 const TOKEN_BYTES = 32;
@@ -61,11 +61,8 @@ export class SignInsService {
     });
   }
 
-  /**
-   * @returns the session and its token, which is not stored
-   * @throws InvalidRequestError, AuthenticationError, RateLimitError, SignInWayOffError
-   */
-  async begin(signIn: SignIn, client: SessionClient): Promise<{ token: string; details: SessionDetails }> {
+  /** @throws InvalidRequestError, AuthenticationError, RateLimitError, SignInWayOffError */
+  async begin(signIn: SignIn, client: SessionClient): Promise<BegunSession> {
     const { email, password, link } = signIn;
     const byPassword = email !== undefined && password !== undefined;
     if (byPassword === (link !== undefined) || (link !== undefined && (email ?? password) !== undefined))
@@ -76,8 +73,7 @@ export class SignInsService {
       : await this.beginByLink(link ?? '', client);
     this.count(begun ? 'ok' : 'refused');
     if (!begun) throw new AuthenticationError(byPassword ? WRONG_PASSWORD : INVALID_LINK);
-    await this.sessions.endOldest(begun.session.personId);
-    return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+    return await this.sessions.begun(begun);
   }
 
   count(outcome: 'ok' | 'refused'): void {

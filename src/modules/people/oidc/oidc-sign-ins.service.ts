@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { SecretsService } from '../../../platform/secrets.service.js';
-import { type SessionDetails, SessionsService } from '../sessions.service.js';
+import { type BegunSession, SessionsService } from '../sessions.service.js';
 import { insertSession, type SessionClient, SignInsService } from '../sign-ins.service.js';
 import { MembersOfProvidersService } from './members-of-providers.service.js';
 import { OidcClientService, type OidcFlow, OidcRefusedError, type OidcSubject } from './oidc-client.service.js';
@@ -63,13 +63,12 @@ export class OidcSignInsService {
     callbackUrl: URL,
     kept: string | null,
     client: SessionClient,
-  ): Promise<{ token: string; details: SessionDetails }> {
+  ): Promise<BegunSession> {
     await this.signIns.limitAttempts(undefined, client.address);
     try {
       const begun = await this.beginSession(provider, await this.subjectOf(provider, callbackUrl, kept), client);
       this.signIns.count('ok');
-      await this.sessions.endOldest(begun.session.personId);
-      return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+      return await this.sessions.begun(begun);
     } catch (error) {
       this.signIns.count('refused');
       throw error;

@@ -2,12 +2,13 @@ import { Controller, Get, Headers, Ip, Param, Query, Req, Res } from '@nestjs/co
 import { ApiExcludeController, ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../../access/access.decorators.js';
-import { keptSignInOf, keptSignInCookie, NO_KEPT_SIGN_IN, sessionCookie } from '../../../access/session-cookie.js';
+import { keptSignInOf, keptSignInCookie, NO_KEPT_SIGN_IN } from '../../../access/session-cookie.js';
 import { SIGN_IN_WAYS, type SignInWay } from '../../../platform/config/env.js';
 import { RateLimitError } from '../../../platform/errors/errors.js';
 import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
 import { SignInMailsService } from '../mails/sign-in-mails.service.js';
+import { answerSignedIn } from '../sessions.controller.js';
 import { SignInWaysService } from '../sign-in-ways.service.js';
 import { OidcClientService } from './oidc-client.service.js';
 import { OidcSignInsService, SignInFailure } from './oidc-sign-ins.service.js';
@@ -108,17 +109,8 @@ export class OidcController {
     await redirect(response, async () => {
       response.setHeader('Set-Cookie', NO_KEPT_SIGN_IN);
       const begun = await this.signIns.finish(provider, url, keptSignInOf(request.headers), { address, userAgent });
-      const { session } = begun.details;
-      response.appendHeader('Set-Cookie', sessionCookie(begun.token, session.expiresAt));
-      this.securityLog.record('signed in', {
-        account_id: session.accountId,
-        by: 'person',
-        by_person_id: session.personId,
-        session_id: session.id,
-        with: session.beganWith,
-        provider: name,
-        address,
-      });
+      const how = { with: begun.details.session.beganWith, provider: name };
+      answerSignedIn(response, this.securityLog, begun, { ...how, address });
       return '/#session=begun';
     });
   }

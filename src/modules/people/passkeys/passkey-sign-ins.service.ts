@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { AuthenticationError } from '../../../platform/errors/errors.js';
-import { type SessionDetails, SessionsService } from '../sessions.service.js';
+import { type BegunSession, SessionsService } from '../sessions.service.js';
 import { SignInWaysService } from '../sign-in-ways.service.js';
 import { insertSession, lastAccountOf, type SessionClient, SignInsService } from '../sign-ins.service.js';
 import { PasskeyChallengesService } from './passkey-challenges.service.js';
@@ -35,22 +35,18 @@ export class PasskeySignInsService {
     return await this.challenges.create('sign-in');
   }
 
-  /**
-   * @returns the session and its token, which is not stored
-   * @throws SignInWayOffError, AuthenticationError, RateLimitError
-   */
+  /** @throws SignInWayOffError, AuthenticationError, RateLimitError */
   async begin(
     response: AuthenticationResponseJSON,
     relyingParty: RelyingParty,
     client: SessionClient,
-  ): Promise<{ token: string; details: SessionDetails }> {
+  ): Promise<BegunSession> {
     this.ways.require('passkey');
     await this.signIns.limitAttempts(undefined, client.address);
     const begun = await this.beginSession(response, relyingParty, client);
     this.signIns.count(begun ? 'ok' : 'refused');
     if (!begun) throw new AuthenticationError(WRONG_PASSKEY);
-    await this.sessions.endOldest(begun.session.personId);
-    return { token: begun.token, details: await this.sessions.details(begun.session.id) };
+    return await this.sessions.begun(begun);
   }
 
   private async beginSession(response: AuthenticationResponseJSON, relyingParty: RelyingParty, client: SessionClient) {

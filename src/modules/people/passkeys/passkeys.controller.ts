@@ -23,7 +23,6 @@ import {
   RequireSession,
 } from '../../../access/access.decorators.js';
 import type { Principal } from '../../../access/principal.js';
-import { sessionCookie } from '../../../access/session-cookie.js';
 import {
   AuthenticationError,
   ConflictError,
@@ -36,7 +35,7 @@ import { NoQuery } from '../../../platform/http/input/request-validation.pipe.js
 import { ApiErrors } from '../../../platform/http/openapi.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import { SecurityLogService } from '../../../platform/observability/security-log.service.js';
-import type { SignedIn } from '../sessions.controller.js';
+import { answerSignedIn, OTHER_ORIGIN, type SignedIn } from '../sessions.controller.js';
 import { presentSession, SessionView } from '../sessions.dto.js';
 import { SessionsService } from '../sessions.service.js';
 import { PasskeySignInsService, WRONG_PASSKEY } from './passkey-sign-ins.service.js';
@@ -58,7 +57,6 @@ import { MAX_PASSKEYS, NO_PASSKEY_BY_LINK, PasskeysService } from './passkeys.se
 import { relyingPartyOf } from './web-authn.js';
 
 const NO_PASSKEY = new NotFoundError('passkey');
-const OTHER_ORIGIN = new PermissionError(null, 'A session is for the pages of this service.');
 const TOO_MANY = new LimitExceededError('passkeys', MAX_PASSKEYS);
 
 @ApiTags('Sessions')
@@ -211,17 +209,8 @@ export class PasskeySignInsController {
     @Query() _query: NoQuery,
   ): Promise<SessionView> {
     const client = { address, userAgent };
-    const { token, details } = await this.signIns.begin(credential, relyingPartyOf(request), client);
-    const { session } = details;
-    response.setHeader('Set-Cookie', sessionCookie(token, session.expiresAt));
-    this.securityLog.record('signed in', {
-      account_id: session.accountId,
-      by: 'person',
-      by_person_id: session.personId,
-      session_id: session.id,
-      with: session.beganWith,
-      address,
-    });
-    return presentSession(details);
+    const begun = await this.signIns.begin(credential, relyingPartyOf(request), client);
+    answerSignedIn(response, this.securityLog, begun, { with: begun.details.session.beganWith, address });
+    return presentSession(begun.details);
   }
 }
