@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import { sharedRun } from '../../platform/concurrency/shared-run.js';
 import { Env } from '../../platform/config/env.js';
-import { valueGauge } from '../../platform/observability/metrics.js';
+import { addGauge } from '../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { AuditRetentionService } from './audit-retention.service.js';
 import { AuditSettingsController } from './audit-settings.controller.js';
@@ -34,6 +34,6 @@ export class AuditModule implements OnModuleInit {
     if (!this.env.roles.includes('deliverer')) return;
     const help = 'How long the oldest entry of an audit log has waited for its seal, in seconds.';
     const read = sharedRun(() => this.log.oldestUnsealed().catch(() => null), KEPT_MS);
-    this.registry.registerMetric(valueGauge('audit_unsealed_seconds', help, read));
+    addGauge(this.registry, 'audit_unsealed_seconds', help, read);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Registry } from 'prom-client';
 import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
-import { valueGauge } from '../../platform/observability/metrics.js';
+import { addGauge } from '../../platform/observability/metrics.js';
 import { ReconcilerService, repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { BackupDestination } from './backup-destination.js';
 import { writeNewErasures } from './erasure-journal.js';
@@ -28,14 +28,10 @@ export class ErasureJournalService implements OnModuleInit, OnApplicationShutdow
     this.reconciler.register('write erasures', () => this.write());
     this.reconciler.register('forget erasures', () => this.forget());
     const help = 'When the last backup was made, in seconds since 1970; absent before the first.';
-    this.registry.registerMetric(
-      valueGauge('backup_last_success_timestamp_seconds', help, () => this.secondsOf(LAST_SUCCESS)),
-    );
+    addGauge(this.registry, 'backup_last_success_timestamp_seconds', help, () => this.secondsOf(LAST_SUCCESS));
     if (this.env.backupDestination === null) return;
     const waiting = 'Age of the oldest erasure that is not stored beside the backups yet, in seconds; 0 without one.';
-    this.registry.registerMetric(
-      valueGauge('backup_unwritten_erasure_seconds', waiting, () => this.secondsOf(OLDEST_UNWRITTEN)),
-    );
+    addGauge(this.registry, 'backup_unwritten_erasure_seconds', waiting, () => this.secondsOf(OLDEST_UNWRITTEN));
   }
 
   onApplicationShutdown(): void {

@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { Registry } from 'prom-client';
 import { Env } from '../../platform/config/env.js';
 import { RateLimitError, ServiceUnavailableError } from '../../platform/errors/errors.js';
-import { valueGauge } from '../../platform/observability/metrics.js';
+import { addGauge } from '../../platform/observability/metrics.js';
 
 const RETRY_SECONDS = 1;
 
@@ -27,7 +27,7 @@ export class WaitingRequestsService implements OnModuleDestroy {
     registry: Registry,
   ) {
     const help = 'Requests to /v1/audio/transcriptions under way in this process.';
-    registry.registerMetric(valueGauge('compat_waiting_requests', help, () => this.waits.size));
+    addGauge(registry, 'compat_waiting_requests', help, () => this.waits.size);
   }
 
   /**

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { planOf, QUOTA_NAMES, type Quotas, quotasOf } from '../../access/plans.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
-import { labelledGauge, type LabelledValue } from '../../platform/observability/metrics.js';
+import { addLabelledGauge, type LabelledValue } from '../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { monthStart, type QuotaUsage, readQuotaUsage } from './quotas.service.js';
 
@@ -53,7 +53,7 @@ export class QuotaMetricsService implements OnModuleInit {
     this.reconciler.register('count accounts near a quota', () => this.walk());
     const help = 'Accounts that have used at least so many percent of a quota, by plan and quota (D32).';
     const gauge = { name: 'accounts_near_quota', help, labelNames: ['plan', 'quota', 'percent'] };
-    this.registry.registerMetric(labelledGauge(gauge, async () => this.current));
+    addLabelledGauge(this.registry, gauge, async () => this.current);
   }
 
   private get current(): LabelledValue[] | null {

@@ -6,7 +6,7 @@ import { DatabaseService } from '../database/database.service.js';
 import { RedisService } from '../redis/redis.service.js';
 import { StorageKeysService } from '../storage/encryption/storage-keys.service.js';
 import { ObjectStore } from '../storage/object-store.js';
-import { labelledGauge } from './metrics.js';
+import { addLabelledGauge } from './metrics.js';
 
 /** `degraded`: it works without something, such as Redis. `checks` holds `ok`, or the problem and its remedy. */
 export interface HealthReport {
@@ -46,13 +46,11 @@ export class HealthService {
     const help = '1 for each check of readiness that finds no problem, else 0.';
     const read = sharedRun(() => this.report(), METRICS_KEPT_MS);
     const gauge = { name: 'health_check', help, labelNames: ['check'] };
-    registry.registerMetric(
-      labelledGauge(gauge, async () =>
-        Object.entries((await read()).checks ?? {}).map(([check, said]) => ({
-          labels: { check },
-          value: said === 'ok' ? 1 : 0,
-        })),
-      ),
+    addLabelledGauge(registry, gauge, async () =>
+      Object.entries((await read()).checks ?? {}).map(([check, said]) => ({
+        labels: { check },
+        value: said === 'ok' ? 1 : 0,
+      })),
     );
   }
 

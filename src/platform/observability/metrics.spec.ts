@@ -7,7 +7,7 @@ import { CONNECTION_LIMITS, type ConnectionLimiter } from '../http/server/connec
 import {
   addConnectionMetrics,
   createMetricsRegistry,
-  labelledGauge,
+  addLabelledGauge,
   type LabelledValue,
   MetricsMiddleware,
   repairsOf,
@@ -101,7 +101,7 @@ describe('a gauge with labels', () => {
       { labels: { plan: 'free' }, value: 3 },
       { labels: { plan: 'pro' }, value: 0 },
     ];
-    registry.registerMetric(labelledGauge({ name: 'g', help: 'h', labelNames: ['plan'] }, async () => rows));
+    addLabelledGauge(registry, { name: 'g', help: 'h', labelNames: ['plan'] }, async () => rows);
     const said = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('g'));
     expect(await said()).toEqual(['g{plan="free"} 3', 'g{plan="pro"} 0']);
     rows = [{ labels: { plan: 'pro' }, value: 1 }];

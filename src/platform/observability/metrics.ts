@@ -44,27 +44,32 @@ export function createMetricsRegistry(bus: EventBus, database: DatabaseService):
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const help = 'Extension listeners that failed and were rolled back since the process started.';
-  registry.registerMetric(valueGauge('extension_listener_failures', help, () => bus.listenerFailures));
+  addGauge(registry, 'extension_listener_failures', help, () => bus.listenerFailures);
   addPoolMetrics(registry, database);
   return registry;
 }
 
 function addPoolMetrics(registry: Registry, database: DatabaseService): void {
-  const add = (name: string, help: string, read: () => number): void =>
-    registry.registerMetric(valueGauge(name, help, read));
   const { pool } = database;
-  add('database_connections', 'Connections to Postgres that this process has open.', () => pool.totalCount);
-  add('database_connections_in_use', 'Those in use.', () => pool.totalCount - pool.idleCount);
-  add('database_connections_max', 'How many connections it may open (POOL_SIZE).', () => pool.options.max);
-  add('database_connection_waiters', 'Statements that wait for a connection.', () => pool.waitingCount);
+  const open = 'Connections to Postgres that this process has open.';
+  addGauge(registry, 'database_connections', open, () => pool.totalCount);
+  addGauge(registry, 'database_connections_in_use', 'Those in use.', () => pool.totalCount - pool.idleCount);
+  const most = 'How many connections it may open (POOL_SIZE).';
+  addGauge(registry, 'database_connections_max', most, () => pool.options.max);
+  addGauge(registry, 'database_connection_waiters', 'Statements that wait for a connection.', () => pool.waitingCount);
 }
 
-/** A gauge of a value that is read for each scrape. Null leaves the metric out: no figure is better than an old one. */
-export function valueGauge(name: string, help: string, read: () => number | null | Promise<number | null>): Gauge {
-  return new Gauge({
+/** Adds a gauge of a value that is read for each scrape. Null leaves the metric out: no figure is better than an old one. */
+export function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | null | Promise<number | null>,
+): void {
+  void new Gauge({
     name,
     help,
-    registers: [],
+    registers: [registry],
     async collect() {
       const value = await read();
       if (value === null) this.remove();
@@ -79,16 +84,17 @@ export interface LabelledValue {
   value: number;
 }
 
-/** A gauge of several values, each with its labels. Null, or a value that is no longer read, leaves them out. */
-export function labelledGauge(
+/** Adds a gauge of several values, each with its labels. Null, or a value that is no longer read, leaves them out. */
+export function addLabelledGauge(
+  registry: Registry,
   { name, help, labelNames }: { name: string; help: string; labelNames: readonly string[] },
   read: () => Promise<readonly LabelledValue[] | null>,
-): Gauge {
-  return new Gauge({
+): void {
+  void new Gauge({
     name,
     help,
     labelNames,
-    registers: [],
+    registers: [registry],
     async collect() {
       const rows = (await read()) ?? [];
       this.reset();

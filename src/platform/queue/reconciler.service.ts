@@ -4,7 +4,7 @@ import { Counter, Registry } from 'prom-client';
 import type { QueryRunner } from 'typeorm';
 import { Env } from '../config/env.js';
 import { DatabaseService } from '../database/database.service.js';
-import { type Repair, repairsOf, valueGauge } from '../observability/metrics.js';
+import { type Repair, repairsOf, addGauge } from '../observability/metrics.js';
 import { RedisService } from '../redis/redis.service.js';
 
 interface TaskOptions {
@@ -70,7 +70,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
       registers,
     });
     const last = 'When this process last ended a round of the reconciler, in seconds since 1970.';
-    registry.registerMetric(valueGauge('reconciler_last_round_timestamp_seconds', last, () => this.lastRoundAt));
+    addGauge(registry, 'reconciler_last_round_timestamp_seconds', last, () => this.lastRoundAt);
   }
 
   register(name: string, run: () => Promise<number | void>, options: TaskOptions = {}): void {

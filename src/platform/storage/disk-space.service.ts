@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Env } from '../config/env.js';
 import { sharedRun } from '../concurrency/shared-run.js';
-import { valueGauge } from '../observability/metrics.js';
+import { addGauge } from '../observability/metrics.js';
 import { spaceOf } from './file-system.js';
 
 const KEPT_MS = 1000;
@@ -19,10 +19,9 @@ export class DiskSpaceService {
     private readonly env: Env,
     registry: Registry,
   ) {
-    const add = (name: string, help: string, read: () => Promise<number | null>): void =>
-      registry.registerMetric(valueGauge(name, help, read));
-    add('storage_free_bytes', 'Free bytes of the disk at STORAGE_DIR.', async () => (await this.space())?.free ?? null);
-    add('storage_size_bytes', 'Size of the disk at STORAGE_DIR.', async () => (await this.space())?.size ?? null);
+    const [free, size] = ['Free bytes of the disk at STORAGE_DIR.', 'Size of the disk at STORAGE_DIR.'];
+    addGauge(registry, 'storage_free_bytes', free, async () => (await this.space())?.free ?? null);
+    addGauge(registry, 'storage_size_bytes', size, async () => (await this.space())?.size ?? null);
   }
 
   /** Whether at least STORAGE_MIN_FREE_BYTES are free. A disk that does not answer counts as one with room: the upload itself fails then. */

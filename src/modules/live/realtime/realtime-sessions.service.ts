@@ -6,7 +6,7 @@ import type { IdentifiedRequest } from '../../../access/access.decorators.js';
 import { Env } from '../../../platform/config/env.js';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { switchProtocols, type Upgrade } from '../../../platform/http/server/upgrade.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { addGauge } from '../../../platform/observability/metrics.js';
 import { callerOf, requestIdOf } from '../../../platform/observability/request-log.middleware.js';
 import { SignalsService } from '../../../platform/redis/signals.service.js';
 import { type LiveRecording, LiveRecordingsService } from '../live-recordings.service.js';
@@ -57,7 +57,7 @@ export class RealtimeSessionsService implements BeforeApplicationShutdown {
     private readonly env: Env,
     registry: Registry,
   ) {
-    registry.registerMetric(valueGauge('live_connections', 'Open WebSockets of live recordings.', () => this.open));
+    addGauge(registry, 'live_connections', 'Open WebSockets of live recordings.', () => this.open);
     this.audioBytes = new Counter({
       name: 'live_audio_bytes_total',
       help: 'Bytes of audio that were stored of live recordings.',

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { addGauge } from '../../../platform/observability/metrics.js';
 import { LiveRecognitionService } from '../../transcriptions/live/live-recognition.service.js';
 import { claimLiveWords } from './live-words.queries.js';
 import { LEASE_SECONDS, LiveWordsRunService } from './live-words-run.service.js';
@@ -34,9 +34,9 @@ export class LiveWordsWorkerService implements OnApplicationBootstrap, OnModuleD
   ) {
     this.maximum = env.liveSessions ?? SESSIONS_PER_CORE * os.availableParallelism();
     const sessions = 'Live recordings whose words this process recognises.';
-    registry.registerMetric(valueGauge('live_sessions', sessions, () => this.running.size));
+    addGauge(registry, 'live_sessions', sessions, () => this.running.size);
     const processes = 'Processes that recognise while one speaks.';
-    registry.registerMetric(valueGauge('live_engine_processes', processes, () => recognition.processes));
+    addGauge(registry, 'live_engine_processes', processes, () => recognition.processes);
   }
 
   /** Live recordings in progress. */

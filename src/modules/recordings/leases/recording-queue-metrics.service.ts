@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { planNames, planOf } from '../../../access/plans.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
-import { labelledGauge, type LabelledValue, valueGauge } from '../../../platform/observability/metrics.js';
+import { addLabelledGauge, type LabelledValue, addGauge } from '../../../platform/observability/metrics.js';
 import { type OldestUnprocessed, readOldestUnprocessed, readQueue } from './recording-claims.queries.js';
 
 /** Of the oldest by plan: with 10,000 accounts that wait they take 0.2 s. */
@@ -21,19 +21,15 @@ export class RecordingQueueMetricsService implements OnModuleInit {
     const { registry } = this;
     const read = sharedRun(() => readQueue(this.database).catch(() => null));
     const waiting = 'Recordings that wait for a worker, counted up to 10,000 for each account.';
-    registry.registerMetric(valueGauge('recordings_waiting', waiting, async () => (await read())?.length ?? null));
+    addGauge(registry, 'recordings_waiting', waiting, async () => (await read())?.length ?? null);
     const audio = 'Seconds of audio of these recordings together.';
-    registry.registerMetric(
-      valueGauge('recordings_waiting_audio_seconds', audio, async () => (await read())?.audioSeconds ?? null),
-    );
+    addGauge(registry, 'recordings_waiting_audio_seconds', audio, async () => (await read())?.audioSeconds ?? null);
     const oldest = 'How long the oldest recording has waited for a worker, in seconds.';
-    registry.registerMetric(
-      valueGauge('recordings_waiting_seconds', oldest, async () => (await read())?.oldestSeconds ?? null),
-    );
+    addGauge(registry, 'recordings_waiting_seconds', oldest, async () => (await read())?.oldestSeconds ?? null);
     const help = 'How long the recording without its text that was uploaded first has been without it, by plan.';
     const readOldest = sharedRun(() => readOldestUnprocessed(this.database).catch(() => null), KEPT_MS);
     const gauge = { name: 'recordings_unprocessed_seconds', help, labelNames: ['plan'] };
-    registry.registerMetric(labelledGauge(gauge, async () => oldestByPlan(await readOldest())));
+    addLabelledGauge(registry, gauge, async () => oldestByPlan(await readOldest()));
   }
 }
 

@@ -4,7 +4,7 @@ import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { DatabaseService, type SqlRunner } from '../../../platform/database/database.service.js';
 import { HealthService } from '../../../platform/observability/health.service.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { addGauge } from '../../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../../platform/queue/reconciler.service.js';
 import { RecordingInclusionsService } from '../../recordings/recording-inclusions.service.js';
 import { AnnouncedEnginesService } from './announced-engines.service.js';
@@ -37,7 +37,7 @@ export class UnservedRecordingsService implements OnModuleInit {
       return count ? `${count} recordings wait for an engine that no running worker has` : null;
     });
     const help = 'Recordings that have waited for a minute for an engine that no running worker has.';
-    this.registry.registerMetric(valueGauge('recordings_waiting_for_engine', help, () => this.count()));
+    addGauge(this.registry, 'recordings_waiting_for_engine', help, () => this.count());
     this.reconciler.register('look for recordings without an engine', () => this.warn());
   }
 

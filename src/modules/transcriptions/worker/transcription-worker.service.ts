@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { Registry } from 'prom-client';
 import { Env } from '../../../platform/config/env.js';
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { addGauge } from '../../../platform/observability/metrics.js';
 import { isBackground, type Lease, RecordingLeasesService } from '../../recordings/leases/recording-leases.service.js';
 import { EngineRuntimesService } from '../engines/engine-runtimes.service.js';
 import { EngineChainService } from './engine-chain.service.js';
@@ -52,7 +52,7 @@ export class TranscriptionWorkerService implements OnApplicationBootstrap, OnMod
     registry: Registry,
   ) {
     const help = 'Recordings that this process transcribes.';
-    registry.registerMetric(valueGauge('transcription_recordings', help, () => this.running.size));
+    addGauge(registry, 'transcription_recordings', help, () => this.running.size);
     this.serviceLevel = new TranscriptionServiceLevel(registry);
     const shared = env.transcriptionConcurrency ?? RECORDINGS_PER_CORE * availableParallelism();
     const maximum = Math.min(Math.max(shared, MAX_RECORDINGS), runtimes.maxRecordings);

@@ -6,7 +6,7 @@ import { selectLiveSessions } from '../../../access/sessions.queries.js';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { ServiceUnavailableError, TooManyEventStreamsError } from '../../../platform/errors/errors.js';
-import { valueGauge } from '../../../platform/observability/metrics.js';
+import { addGauge } from '../../../platform/observability/metrics.js';
 import { RedisService } from '../../../platform/redis/redis.service.js';
 import type { Unsubscribe } from '../../../platform/redis/signals.service.js';
 import { SharedSlots } from '../../../platform/rate-limit/shared-slots.js';
@@ -48,7 +48,7 @@ export class EventStreamsService implements BeforeApplicationShutdown {
   ) {
     this.slots = new SharedSlots(redis, 'event-streams');
     this.loop = new StreamReadLoop((readers, limit) => feed.next(readers, limit));
-    registry.registerMetric(valueGauge('event_streams', 'Open event streams.', () => this.open));
+    addGauge(registry, 'event_streams', 'Open event streams.', () => this.open);
   }
 
   /** Open streams of this process. */

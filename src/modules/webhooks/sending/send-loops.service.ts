@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { Counter, type Gauge, Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import { retryWhileUnavailable } from '../../../platform/database/unavailable.js';
-import { repairsOf, valueGauge } from '../../../platform/observability/metrics.js';
+import { repairsOf, addGauge } from '../../../platform/observability/metrics.js';
 import { type SpanAttributes, traces } from '../../../platform/observability/traces/traces.js';
 import { ConcurrencyLimit } from '../../../platform/concurrency/concurrency-limit.js';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
@@ -67,8 +67,8 @@ export class SendLoopsService implements OnModuleInit, OnModuleDestroy {
     private readonly reconciler: ReconcilerService,
     registry: Registry,
   ) {
-    const counters = [this.attempts, this.firstAttempts, this.firstOnTime];
-    for (const metric of [...counters, ...gaugesOf(this.deliveries, this.slots)]) registry.registerMetric(metric);
+    for (const counter of [this.attempts, this.firstAttempts, this.firstOnTime]) registry.registerMetric(counter);
+    addGauges(registry, deliveries, slots);
     this.repairs = repairsOf(registry);
   }
 
@@ -189,13 +189,11 @@ const nameOf = ({ status, errorKind }: DeliveryOutcome): string =>
 /** Of the longest wait, so that several that scrape cost no more than one. */
 const KEPT_MS = 10_000;
 
-function gaugesOf(deliveries: DeliveriesService, slots: DeliverySlots): Gauge[] {
+function addGauges(registry: Registry, deliveries: DeliveriesService, slots: DeliverySlots): void {
   const overdue = 'How long the delivery has been due that waits for this service, not for its receiver, for longest.';
   const oldest = sharedRun(() => deliveries.oldestDueSeconds().catch(() => null), KEPT_MS);
   const waiting = 'Webhooks with due deliveries that wait for a free connection (D34).';
-  return [
-    valueGauge('webhook_connections', 'Deliveries that this process is sending.', () => slots.used),
-    valueGauge('webhooks_waiting', waiting, () => slots.waiting),
-    valueGauge('deliveries_waiting_seconds', overdue, oldest),
-  ];
+  addGauge(registry, 'webhook_connections', 'Deliveries that this process is sending.', () => slots.used);
+  addGauge(registry, 'webhooks_waiting', waiting, () => slots.waiting);
+  addGauge(registry, 'deliveries_waiting_seconds', overdue, oldest);
 }
