@@ -257,6 +257,28 @@ describe('docker/chart', () => {
     expect(JSON.stringify(named(objects, 'NetworkPolicy', 'notes-migrate'))).not.toContain('10.8.8.8');
   });
 
+  chartTest('the admin pod makes and reads backups, as the runbooks say', async () => {
+    const backups = [{ ipBlock: { cidr: '10.7.7.7/32' } }];
+    const values = {
+      admin: { enabled: true },
+      secrets: { values: { BACKUP_S3_ACCESS_KEY_ID: 'id', BACKUP_S3_SECRET_ACCESS_KEY: 'secret' } },
+      config: { BACKUP_DESTINATION: 's3://backups/notes', BACKUP_S3_ENDPOINT: 'https://s3.example.com' },
+      networkPolicy: { to: { backups } },
+    };
+    const objects = await render('small', { values });
+    const pod = { name: 'notes-admin', ...deploymentOf(objects, 'admin').spec.template };
+    expect(readEnv(withSecrets(pod.spec.containers[0], pod, objects))).toMatchObject({
+      backupDestination: 's3://backups/notes',
+      backupS3AccessKeyId: 'id',
+      backupS3SecretAccessKey: 'secret',
+    });
+    for (const name of ['notes-admin', 'notes-deliverer']) {
+      const { egress } = named(objects, 'NetworkPolicy', name).spec;
+      expect(egress).toContainEqual({ to: backups, ports: [{ protocol: 'TCP', port: 443 }] });
+    }
+    expect(named(objects, 'Secret', 'notes-api').stringData).not.toHaveProperty('BACKUP_S3_ACCESS_KEY_ID');
+  });
+
   chartTest('the OpenAI key is for transcribers; the others know that there is one', async () => {
     const values = {
       secrets: { values: { OPENAI_API_KEY: 'sk' } },
@@ -307,6 +329,19 @@ describe('docker/chart', () => {
     expect(new Set(schema.definitions.config.propertyNames.enum)).toEqual(new Set(names));
     const known = Object.keys(schema.properties.secrets.properties.values.properties);
     expect(new Set([...known, 'DATABASE_URL', 'HF_TOKEN'])).toEqual(new Set(secrets));
+  });
+
+  chartTest('takes `off` without quotes, which YAML reads as false', async () => {
+    const names = [...read('src/platform/config/env.ts').matchAll(/\('([A-Z_]+)', \[[^\]]*'off'[^\]]*\]/g)].map(
+      ([, name]) => name,
+    );
+    expect(names).toHaveLength(3);
+    // An engine, or `off`.
+    names.push('LIVE_ENGINE');
+    const values = { config: Object.fromEntries(names.map((name) => [name, false])) };
+    const [container] = deploymentOf(await render('one-machine', { values }), 'transcriber').spec.template.spec
+      .containers;
+    expect(environmentOf(container)).toMatchObject(Object.fromEntries(names.map((name) => [name, 'off'])));
   });
 
   test('creates the roles of Postgres, and runs Postgres and Redis, as compose does', () => {
@@ -567,12 +602,18 @@ const IMPOSSIBLE = [
   ['small', { secrets: { values: { REDIS_URL: '' } } }, /needs Redis: set secrets\.values\.REDIS_URL/],
   ['small', { config: { DATABASE_POOLER: true } }, /behind PgBouncer: set database\.directHost/],
   ['one-machine', { secrets: { values: { REDIS_URL: 'redis://x' } } }, /leave out secrets\.values\.REDIS_URL/],
-  ['small', { secrets: { values: { S3_ACCESS_KEY_ID: '' } } }, /belong together: set both/],
+  ['small', { secrets: { values: { S3_ACCESS_KEY_ID: '' } } }, /^S3_ACCESS_KEY_ID .* belong together: set both/],
+  [
+    'large',
+    { secrets: { keys: ['METRICS_TOKEN', 'BACKUP_S3_ACCESS_KEY_ID'] } },
+    /^BACKUP_S3_ACCESS_KEY_ID .* belong together/,
+  ],
   [
     'small',
     { config: { STORAGE_ENCRYPTION: 'key' }, secrets: { values: { STORAGE_KEY: '' } } },
     /Transcribers have no SECRET_KEY.*STORAGE_KEY/,
   ],
+  ['large', { config: { STORAGE_ENCRYPTION: 'key' } }, /set STORAGE_KEY .* in secrets\.values \(secrets\.keys\)/],
   ['small', { config: { STORAGE_ENCRYPTION: 'kms' } }, /needs a key of a KMS: set config\.STORAGE_KMS_URL/],
   [
     'small',
@@ -586,6 +627,7 @@ const IMPOSSIBLE = [
   ],
   ['small', { config: { S3_BUCKET: '' } }, /needs a bucket: set config\.S3_BUCKET/],
   ['small', { backup: { enabled: true } }, /stored in S3: set config\.BACKUP_DESTINATION/],
+  ['small', { config: { BACKUP_DESTINATION: '/backups' } }, /stored in S3: set config\.BACKUP_DESTINATION/],
   [
     'small',
     { config: { BACKUP_DESTINATION: 's3://backups', BACKUP_S3_ENDPOINT: 'https://s3.example.com' } },

@@ -58,6 +58,10 @@
 {{- $own := get .root.Values .part | default dict -}}
 {{- range $config := list .root.Values.config (get $own "config" | default dict) -}}
 {{- range $name, $value := $config -}}
+{{- if and (kindIs "bool" $value) (has $name (list "CONSOLE" "LIVE_ENGINE" "SANDBOX" "STORAGE_ENCRYPTION")) -}}
+{{- /* YAML reads `off` as false. */ -}}
+{{- $value = ternary "on" "off" $value -}}
+{{- end -}}
 {{- $_ := set $variables $name (include "voice-notes.text" $value) -}}
 {{- end -}}
 {{- end -}}
