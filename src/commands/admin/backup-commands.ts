@@ -16,6 +16,7 @@ import { applyGrants } from '../../platform/database/grants.js';
 import { migrate, type ReplacingMigration } from '../../platform/database/schema.js';
 import { connectionErrorMessage } from '../../platform/database/unavailable.js';
 import { SecretsService } from '../../platform/secrets.service.js';
+import { countUnreadable } from '../../platform/storage/encryption/key-wrappers.js';
 import { recordByOperator } from './admin-context.js';
 import { withStoredBytes } from './object-store.js';
 
@@ -107,7 +108,7 @@ export async function restoreBackup(extensions: Extension[], options: RestoreOpt
         const { continue: goOn = false, allowDamaged = false } = options;
         const settings = { goOn, allowDamaged, progress: progressLines() };
         const result = await new RestoreRun(env, store, spool, destination, manifest, settings).run();
-        const ran = await finishSchema(env, extensions, result.changedAccounts);
+        const { ran, unreadableKeys } = await finishSchema(env, extensions, result.changedAccounts);
         if (result.damaged.length > 0) process.exitCode = INCOMPLETE;
         return {
           backup: manifest.id,
@@ -117,13 +118,23 @@ export async function restoreBackup(extensions: Extension[], options: RestoreOpt
           left_out: result.damaged,
           erased_again: result.erased,
           migrated: ran,
-          advice: 'Sessions, sign-in links and access tokens have ended. Start the service with an empty Redis.',
+          unreadable_audio_keys: unreadableKeys,
+          advice: adviceOn(unreadableKeys),
         };
       }),
     );
   } catch (error) {
     throw new Error(connectionErrorMessage(error, env.databaseUrl) ?? (error as Error).message, { cause: error });
   }
+}
+
+function adviceOn(unreadableKeys: number): string {
+  const ended = 'Sessions, sign-in links and access tokens have ended. Start the service with an empty Redis.';
+  if (unreadableKeys === 0) return ended;
+  return (
+    `${ended} Give it the STORAGE_KEY, SECRET_KEY_PREVIOUS or STORAGE_KMS_URL of the time of the backup: nothing here can ` +
+    `unwrap ${unreadableKeys} keys of audio, and without them the audio cannot be read.`
+  );
 }
 
 async function withDestination<T>(
@@ -196,14 +207,19 @@ async function refuseFullDatabase(dataSource: DataSource, migrations: readonly s
   }
 }
 
-/** What came after the backup, and what depends on rows that were erased. */
-async function finishSchema(env: Env, extensions: Extension[], accounts: readonly string[]): Promise<string[]> {
+/** What came after the backup, what depends on rows that were erased, and what the environment lacks. */
+async function finishSchema(
+  env: Env,
+  extensions: Extension[],
+  accounts: readonly string[],
+): Promise<{ ran: string[]; unreadableKeys: number }> {
   return await withDataSource(env, migrationsOf(extensions), async (dataSource) => {
     const ran = await migrate(dataSource);
     await applyGrants(dataSource, grantsOf(extensions));
-    const counters = new CounterAuditService(new DatabaseService(dataSource));
+    const database = new DatabaseService(dataSource);
+    const counters = new CounterAuditService(database);
     for (const account of accounts) await counters.rebuild(account);
-    return ran;
+    return { ran, unreadableKeys: await countUnreadable(env, database) };
   });
 }
 

@@ -61,14 +61,14 @@ export const encryptObjects =
         moved: `${counts.moved}`,
         ...(options.account !== undefined && { account_id: options.account }),
       });
-      if (lost.length + counts.left + counts.accountsElsewhere > 0) process.exitCode = INCOMPLETE;
+      if (lost.size + counts.left + counts.accountsElsewhere > 0) process.exitCode = INCOMPLETE;
       return {
-        recordings: { moved: counts.moved, left: counts.left, without_audio: lost.length },
+        recordings: { moved: counts.moved, left: counts.left, without_audio: lost.size },
         bytes: counts.bytes,
         accounts: { done: counts.accounts, in_another_process: counts.accountsElsewhere },
         keys: { made: counts.keysMade, removed: counts.keysRemoved, waiting: counts.keysWaiting },
-        recordings_without_audio: lost.slice(0, NAMED),
-        advice: adviceOn(counts),
+        recordings_without_audio: [...lost].slice(0, NAMED),
+        advice: adviceOn(counts, options),
       };
     });
   };
@@ -93,9 +93,11 @@ interface Counts {
   keysMade: number;
   keysRemoved: number;
   keysWaiting: number;
+  /** Encrypted exports of accounts whose audio is to be plain. */
+  exports: number;
 }
 
-function adviceOn({ left, accountsElsewhere, keysWaiting }: Counts): string {
+function adviceOn({ left, accountsElsewhere, keysWaiting, exports }: Counts, { decrypt }: EncryptOptions): string {
   const sentences: string[] = [];
   if (accountsElsewhere > 0) sentences.push(`Another process works on ${accountsElsewhere} accounts.`);
   if (left > 0) sentences.push('Some audio was stored otherwise meanwhile: run this command again.');
@@ -104,7 +106,12 @@ function adviceOn({ left, accountsElsewhere, keysWaiting }: Counts): string {
       'Earlier keys are still in use, by exports for up to a day and by audio that was replaced for an hour, or are younger ' +
         'than two hours: run this command again without --new-key tomorrow, which removes them.',
     );
-  return sentences.length > 0 ? sentences.join(' ') : 'All audio is stored as new audio is.';
+  if (sentences.length === 0) sentences.push('All audio is stored as new audio is.');
+  if (decrypt) {
+    const also = exports > 0 ? `, and for ${exports} encrypted exports for up to a day` : '';
+    sentences.push(`Keep STORAGE_KEY, SECRET_KEY or the KMS for the backups of before${also}.`);
+  }
+  return sentences.join(' ');
 }
 
 /** The accounts, or one with its test account. @throws NotFoundError */
@@ -150,9 +157,10 @@ class ObjectMoves {
     keysMade: 0,
     keysRemoved: 0,
     keysWaiting: 0,
+    exports: 0,
   };
   /** Ids of recordings whose audio the storage does not have, or that is damaged. */
-  readonly lost: string[] = [];
+  readonly lost = new Set<string>();
   private readonly progress = progressLines();
   /** When the next object may be copied, as `performance.now`. */
   private nextAt = 0;
@@ -177,7 +185,8 @@ class ObjectMoves {
 
   private async moveAll(accountId: string): Promise<void> {
     const { keys } = this.storage;
-    if (this.options.newKey && (await this.has(accountId, NOTHING))) {
+    const hasKey = (await keys.latest(accountId)) !== null;
+    if (this.options.newKey && (hasKey || (await this.has(accountId, NOTHING)))) {
       await keys.renew(accountId);
       this.counts.keysMade++;
     }
@@ -186,7 +195,7 @@ class ObjectMoves {
       let left = 0;
       for (let pass = 0; pass < PASSES; pass++) {
         await this.moveOthers(accountId, await this.patternOf(accountId));
-        left = await countOthers(this.database, accountId, await this.patternOf(accountId), this.lost);
+        left = await countOthers(this.database, accountId, await this.patternOf(accountId), [...this.lost]);
         if (left === 0) break;
       }
       this.counts.left += left;
@@ -195,13 +204,14 @@ class ObjectMoves {
       if (await keys.removeUnused({ accountId, version })) this.counts.keysRemoved++;
       else this.counts.keysWaiting++;
     }
+    if (this.options.decrypt) this.counts.exports += await countEncryptedExports(this.database, accountId);
   }
 
   /** All that have other keys than these. */
   private async moveOthers(accountId: string, pattern: string): Promise<void> {
     for (let last: Stored | null = null; ;) {
       const batch: Stored[] = await selectOthers(this.database, accountId, pattern, last);
-      const others = batch.filter(({ id }) => !this.lost.includes(id));
+      const others = batch.filter(({ id }) => !this.lost.has(id));
       await forEachAtOnce(WIDTH, others, (one) => this.moveWhenFree(one));
       if (batch.length < BATCH) return;
       last = batch.at(-1) as Stored;
@@ -226,7 +236,7 @@ class ObjectMoves {
 
   private async move({ id, objectKey, bytes }: Stored): Promise<Outcome> {
     const target = await this.storage.store.keyFor(unusedKey(objectKey));
-    await removeInAnHour(this.database, target);
+    await removeInAnHour(this.database, target, { isReplaced: false });
     let outcome: Outcome = 'gone';
     try {
       await this.copy(objectKey, target, bytes);
@@ -237,7 +247,7 @@ class ObjectMoves {
       await giveUpReplacement(this.database, target);
       if (!(error instanceof ObjectNotFoundError)) throw error;
       // Not if it was deleted meanwhile.
-      if (await hasObject(this.database, id, objectKey)) this.lost.push(id);
+      if (await hasObject(this.database, id, objectKey)) this.lost.add(id);
       return 'gone';
     }
     if (outcome !== 'moved') await giveUpReplacement(this.database, target);
@@ -341,6 +351,15 @@ async function countOthers(
   return row?.count ?? 0;
 }
 
+/** One at most. */
+async function countEncryptedExports(runner: SqlRunner, accountId: string): Promise<number> {
+  const rows = await runner.query(
+    'SELECT 1 FROM account_exports WHERE account_id = $1 AND expires_at > now() AND prefix !~ $2',
+    [accountId, PLAIN],
+  );
+  return rows.length;
+}
+
 async function hasObject(runner: SqlRunner, id: string, objectKey: string): Promise<boolean> {
   const rows = await runner.query(
     'SELECT 1 FROM recordings WHERE id = $1 AND object_key = $2 AND audio_deleted_at IS NULL',
@@ -365,7 +384,7 @@ async function replaceObject(
     if (replaced.length === 0) return 'gone';
     const claimed = await tx.query(claimReservedObject('$1'), [target]);
     if (claimed.length === 0) throw new Error(`the reservation of ${target} expired: run this command again`);
-    await removeInAnHour(tx, objectKey);
+    await removeInAnHour(tx, objectKey, { isReplaced: true });
     return 'moved';
   });
 }

@@ -119,7 +119,9 @@ export class AccountExportsService implements OnApplicationShutdown {
     try {
       const pair = await selectAccountPair(this.database, accountId);
       await this.database.transact(async (tx) => {
-        const writer = new ArchiveWriter(tx, this.store, this.texts, (bytes) => parts.write(bytes), createdAt);
+        const write = (bytes: Uint8Array): Promise<void> => parts.write(bytes);
+        const presentKey = (id: string): Promise<string | null> => selectObjectKey(this.database, id);
+        const writer = new ArchiveWriter(tx, this.store, this.texts, write, createdAt, presentKey);
         await writer.write({ accountId, testAccountId: pair?.testId ?? null }, signal);
       });
       await parts.end();
@@ -137,6 +139,15 @@ export class AccountExportsService implements OnApplicationShutdown {
 }
 
 const prefixOf = (of: Pick<AccountExport, 'accountId' | 'id' | 'prefix'>): string => of.prefix ?? exportPrefix(of);
+
+/** Null when the recording or its audio is gone. SQL, because the entity is of another module. */
+async function selectObjectKey(runner: SqlRunner, recordingId: string): Promise<string | null> {
+  const [row] = await runner.query<{ key: string }>(
+    'SELECT object_key AS key FROM recordings WHERE id = $1 AND audio_deleted_at IS NULL',
+    [recordingId],
+  );
+  return row?.key ?? null;
+}
 
 /** SQL, because of the clock of the database. @returns whether the export is still wanted */
 async function renewLease(runner: SqlRunner, { accountId, id }: AccountExport): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import type { Tx } from '../../platform/database/database.service.js';
 import { ObjectNotFoundError, StorageUnavailableError } from '../../platform/storage/file-system.js';
 import type { ObjectStore } from '../../platform/storage/object-store.js';
@@ -27,6 +28,9 @@ const IDLE_MS = 15 * 60 * 1000;
 /** Takes the bytes of the archive in order. */
 export type ArchiveSink = (bytes: Uint8Array) => Promise<void>;
 
+/** The key that the audio of a recording has now, outside the snapshot; null when it is gone. */
+export type PresentKey = (recordingId: string) => Promise<string | null>;
+
 export interface ArchivedAccounts {
   accountId: string;
   testAccountId: string | null;
@@ -44,6 +48,7 @@ export class ArchiveWriter {
     private readonly texts: TranscriptExportsService,
     private readonly sink: ArchiveSink,
     private readonly createdAt: Date,
+    private readonly presentKey: PresentKey,
   ) {}
 
   async write(accounts: ArchivedAccounts, signal: AbortSignal): Promise<void> {
@@ -110,12 +115,10 @@ export class ArchiveWriter {
   }
 
   /** Audio that was deleted since the snapshot, or lost, is left out. */
-  private async addObject({ id, key, size, format }: StoredAudio, signal: AbortSignal): Promise<void> {
-    const source = await this.store.read(key, { start: 0, end: size - 1 }, signal).catch((error: unknown) => {
-      if (error instanceof ObjectNotFoundError) return null;
-      throw error;
-    });
+  private async addObject(audio: StoredAudio, signal: AbortSignal): Promise<void> {
+    const source = await this.open(audio, signal);
     if (!source) return;
+    const { id, size, format } = audio;
     const name = memberName.audio(id, format);
     const sum = createHash('sha256');
     await this.sink(tarHeader({ name, size }, this.createdAt));
@@ -128,6 +131,17 @@ export class ArchiveWriter {
     if (written !== size) throw new StorageUnavailableError('an object has another size than recorded');
     await this.sink(paddingOf(size));
     await this.note(sumLine(sum.digest('hex'), name));
+  }
+
+  /** Also of audio that has another key since the snapshot: the object of before is removed after an hour. */
+  private async open(audio: StoredAudio, signal: AbortSignal): Promise<Readable | null> {
+    try {
+      return await this.store.read(audio.key, { start: 0, end: audio.size - 1 }, signal);
+    } catch (error) {
+      if (!(error instanceof ObjectNotFoundError)) throw error;
+      const key = await this.presentKey(audio.id);
+      return key === null || key === audio.key ? null : await this.open({ ...audio, key }, signal);
+    }
   }
 
   private async add(name: string, content: Buffer): Promise<void> {

@@ -157,11 +157,17 @@ export async function lockObjects(runner: SqlRunner): Promise<boolean> {
 /**
  * Puts on the list, counted for nobody, a copy that is about to be written, to be removed unless it is claimed; or what it has
  * replaced, to be removed once nobody reads it any more. SQL, because of the clock.
+ * @param options isReplaced: as one whose removal was begun, which is taken for no reservation
  */
-export async function removeInAnHour(runner: SqlRunner, objectKey: string): Promise<void> {
+export async function removeInAnHour(
+  runner: SqlRunner,
+  objectKey: string,
+  { isReplaced }: { isReplaced: boolean },
+): Promise<void> {
   await runner.query(
-    'INSERT INTO object_removals (object_key, remove_after) VALUES ($1, now() + make_interval(secs => $2))',
-    [objectKey, RESERVED_SECONDS],
+    `INSERT INTO object_removals (object_key, remove_after, attempts)
+     VALUES ($1, now() + make_interval(secs => $2), $3::boolean::integer)`,
+    [objectKey, RESERVED_SECONDS, isReplaced],
   );
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { FakeS3 } from '../../support/servers/fake-s3.mjs';
 import { commandRunner, runCli } from '../../support/service/cli.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
 import { emptyInstallation, newFolder } from '../../support/state/empty-installation.js';
-import { exportAccount } from '../../support/state/account-export.js';
+import { archiveOf, exportAccount } from '../../support/state/account-export.js';
 
 type Variables = Record<string, string>;
 
@@ -114,6 +115,16 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     );
     return rows.map(({ version }) => version);
   };
+
+  /** How many sessions wait for a lock with a statement that has this text. */
+  async function waitingFor(text: string): Promise<number> {
+    const rows = await service.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
+         AND strpos(query, $1) > 0 AND pid <> pg_backend_pid()`,
+      [text],
+    );
+    return rows.length;
+  }
 
   /** Reads, uploads and deletes until it is ended. Every answer must be what it should. */
   function load(): { end(): Promise<{ reads: number; uploads: number; deletes: number }> } {
@@ -236,6 +247,51 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     await expectNothingLeft();
   }, 60_000);
 
+  it('an export that takes longer than what was replaced is kept has all audio', async () => {
+    const client = await service.account('enterprise');
+    // More than the part of an archive after which it waits here.
+    const audio = [1, 2, 3].map(() => wav({ data: randomBytes(8_000_000) }));
+    const ids: string[] = [];
+    for (const bytes of audio) ids.push((await client.upload(bytes, {}, 'long.wav').expect(201)).body.id);
+    const of = ['--account', client.accountId];
+    let exported: Promise<unknown> | undefined;
+    await service.database.transact(async (tx) => {
+      await client.post('/v1/account/export').expect(202);
+      await tx.query('SELECT 1 FROM account_exports WHERE account_id = $1 FOR UPDATE', [client.accountId]);
+      await eventually(async () => (await waitingFor('UPDATE account_exports SET parts')) > 0);
+      expect((await command([...of, '--new-key'])).recordings).toMatchObject({ moved: 3, left: 0 });
+      await service.database.query('UPDATE object_removals SET remove_after = now()');
+      await eventually(async () => (await storedKeys()).every((key) => !key.startsWith(`${client.accountId}/k1/2`)));
+      exported = eventually(async () => (await client.get('/v1/account/export')).body.status === 'ready');
+      exported.catch(() => undefined);
+    });
+    await exported;
+    const archive = await archiveOf(client);
+    expect(audio.map((bytes) => archive.includes(bytes))).toEqual([true, true, true]);
+    for (const id of ids) await client.delete(`/v1/recordings/${id}`).expect(204);
+  }, 60_000);
+
+  it('an account can be removed before the hour of what was replaced is over', async () => {
+    const client = await service.account();
+    for (let i = 0; i < 3; i++) await upload(client);
+    const mine = notes.splice(-3);
+    await command(['--account', client.accountId, '--new-key']);
+    const removed = await runCli(
+      { variables: variablesOf() },
+      'account:purge',
+      '--account',
+      client.accountId,
+      '--yes',
+      '--json',
+    );
+    expect(JSON.parse(removed.stdout)).toMatchObject({
+      removed: { recordings: 3, objects: 6 },
+      advice: 'Nothing is left.',
+    });
+    expect((await storedKeys()).filter((key) => key.startsWith(client.accountId))).toEqual([]);
+    await mine[0]?.client.get('/v1/account').expect(401);
+  });
+
   it('names recordings without audio, goes on, and exits with 2', async () => {
     const [client] = clients as [ApiClient];
     const note = await upload(client);
@@ -279,7 +335,9 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     ]);
     const also = await run({ variables: variablesOf() }, 'storage:encrypt', '--decrypt');
     expect([also.code, also.stderr]).toEqual([1, expect.stringMatching(/leave out --decrypt/)]);
-    const { recordings } = await command(['--decrypt'], variablesOf(OFF));
+    await exportAccount(clients[0] as ApiClient);
+    const { recordings, advice } = await command(['--decrypt'], variablesOf(OFF));
+    expect(advice).toMatch(/Keep STORAGE_KEY, .* for the backups of before, and for \d encrypted exports/);
     expect(recordings).toMatchObject({ left: 0, without_audio: 0 });
     expect(recordings.moved).toBe(present().length);
     for (const key of await keys()) expect(key).toMatch(/^[\w-]+\/\d{4}\/\d\d\/[\w-]+-m[\da-f]{8}\.wav$/);
@@ -288,12 +346,34 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     await expectAllAudio();
   }, 60_000);
 
+  it('then another key can take the place of one that was thrown away, for accounts without audio, too', async () => {
+    const other = { ...ON, STORAGE_KEY: 'another key for audio of 32 characters or more' };
+    const client = await service.account('enterprise');
+    const audio = wav({ data: Buffer.alloc(3200) });
+    const { body } = await client.upload(audio, {}, 'note.wav').expect(201);
+    await client.delete(`/v1/recordings/${body.id}`).expect(204);
+    const later = await startService(environment, { ...onStore, ...other, ROLES: 'api' });
+    const again = () => client.at(later.url).upload(audio, {}, 'note.wav');
+    await again().expect(503);
+    const { keys: made } = await command(['--new-key', '--account', client.accountId], variablesOf(other));
+    expect(made).toEqual({ made: 1, removed: 0, waiting: 1 });
+    const { body: stored } = await again().expect(201);
+    expect(stored.s3_key).toContain('/k2/');
+    await later.close();
+  }, 60_000);
+
   // The last, as the restored database has other versions of credentials in the same Redis.
   it('a backup of before can be restored afterwards', async () => {
     const installation = await emptyInstallation(environment);
     const variables = { ...environment.variables, ...ON, ...installation };
     const restored = await runCli({ variables }, 'restore', '--place', place, '--json');
     expect([restored.code, restored.code === 0 ? '' : restored.stderr]).toEqual([0, '']);
+    expect(JSON.parse(restored.stdout)).toMatchObject({ unreadable_audio_keys: 0 });
+    const withoutKey = { ...environment.variables, ...(await emptyInstallation(environment)) };
+    const { stdout } = await runCli({ variables: withoutKey }, 'restore', '--place', place, '--json');
+    const { unreadable_audio_keys: unreadable, advice } = JSON.parse(stdout);
+    expect(unreadable).toBeGreaterThanOrEqual(2);
+    expect(advice).toContain(`nothing here can unwrap ${unreadable} keys of audio`);
     const again = await startService(environment, { ...ON, ...installation, ROLES: 'api' });
     for (const note of backedUp) await expectAudio(note, note.client.at(again.url));
     await again.close();

@@ -1,4 +1,5 @@
 import type { Env } from '../../config/env.js';
+import type { SqlRunner } from '../../database/database.service.js';
 import { SecretsService } from '../../secrets.service.js';
 import type { KeyWrapper } from './key-wrapper.js';
 import { TransitKeyWrapper, type TransitSettings } from './transit-key-wrapper.js';
@@ -38,4 +39,25 @@ export function keyWrappersOf(env: Settings): KeyWrapper[] {
     pair.secretKey === null ? [] : [new OperatorKeyWrapper(new SecretsService(pair))],
   );
   return env.storageEncryption === 'kms' ? [...kms, ...own] : [...own, ...kms];
+}
+
+/** Rows that one statement reads. */
+const BATCH = 500;
+
+/** Keys of accounts that nothing of this environment unwraps. Asks no KMS. SQL, for a database without the application. */
+export async function countUnreadable(env: Settings, runner: SqlRunner): Promise<number> {
+  const wrappers = keyWrappersOf(env);
+  let count = 0;
+  for (let last = { id: '00000000-0000-0000-0000-000000000000', version: 0 }; ;) {
+    const rows = await runner.query<{ id: string; version: number; text: string }>(
+      `SELECT account_id AS id, version, wrapped_key AS text FROM storage_keys
+       WHERE (account_id, version) > ($1::uuid, $2) ORDER BY account_id, version LIMIT $3`,
+      [last.id, last.version, BATCH],
+    );
+    count += rows.filter(({ text }) => !wrappers.some((wrapper) => wrapper.canUnwrap(text))).length;
+    if (rows.length < BATCH) break;
+    last = rows.at(-1) as (typeof rows)[number];
+  }
+  for (const wrapper of wrappers) await wrapper.close?.();
+  return count;
 }

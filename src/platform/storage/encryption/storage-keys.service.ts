@@ -110,6 +110,13 @@ export class StorageKeysService implements OnApplicationShutdown {
     return await this.add({ accountId, version: ((await this.latest(accountId)) ?? 0) + 1 });
   }
 
+  /** The version that is present; null before the first. @throws StorageUnavailableError */
+  async latest(accountId: string): Promise<number | null> {
+    const find = () =>
+      this.rows.findOne({ select: { version: true }, where: { accountId }, order: { version: 'DESC' } });
+    return (await whileAvailable(find))?.version ?? null;
+  }
+
   /** Versions before the present one. SQL, because of the sub-select. */
   async superseded(accountId: string): Promise<number[]> {
     const rows = await this.rows.query<{ version: number }[]>(
@@ -204,12 +211,6 @@ export class StorageKeysService implements OnApplicationShutdown {
         .getMany();
       yield* batch;
     } while (batch.length === BATCH);
-  }
-
-  private async latest(accountId: string): Promise<number | null> {
-    const find = () =>
-      this.rows.findOne({ select: { version: true }, where: { accountId }, order: { version: 'DESC' } });
-    return (await whileAvailable(find))?.version ?? null;
   }
 
   /** Two processes that add the same have the key of the first. */
