@@ -67,12 +67,10 @@ export async function waitForTranscription(client, recordingId) {
   }
 }
 
-/**
- * Opens the console signed in, once and within ten minutes. Browsers send no fragment to a server.
- */
+/** Opens the console signed in, once and within ten minutes. Browsers send no fragment to a server. */
 export async function signInLink(baseUrl, credentials) {
   const { status, body } = await new Client({ baseUrl, ...credentials }).createSignInCode();
-  // The demo account may have no requests left, or Redis may be away: the key pair signs in as well.
+  // The demo account may have no requests left, or Redis may be unavailable: the key pair signs in as well.
   return status === 201 ? `${baseUrl}/#code=${body.code}  (once, within 10 minutes)` : `${baseUrl}/`;
 }
 

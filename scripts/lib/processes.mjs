@@ -175,6 +175,11 @@ export async function stopTools() {
   await Promise.all(left.map(({ pid }) => stopProcess(pid, 'SIGTERM', TOOL_STOP_TIMEOUT_MS)));
 }
 
+/** @returns {number[]} */
+export function childrenOf(pid) {
+  return parentsOfAll().flatMap(([child, parent]) => (parent === pid ? child : []));
+}
+
 /** The children of these processes, their children, and so on. @returns {number[]} */
 function descendantsOf(pids) {
   const parents = parentsOfAll();
@@ -231,7 +236,8 @@ export function tailOf(logFile, since, lines = 15) {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-function trySignal(pid, signal) {
+/** The process may have ended meanwhile. */
+export function trySignal(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch (error) {

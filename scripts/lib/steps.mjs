@@ -16,43 +16,34 @@ export class UserError extends Error {}
  * @param {() => Promise<T> | T} work the step's result; a string, or a property `detail`, is shown on the line
  * @returns {Promise<T>}
  */
-export function step(label, work) {
-  if (interrupted) return Promise.reject(new Error(`Interrupted before ${label}.`));
-  return show(label, work, () => !interrupted);
+export async function step(label, work) {
+  if (interrupted) throw new Error(`Interrupted before ${label}.`);
+  process.stdout.write(labelOf(label));
+  return await show('', work, () => !interrupted);
 }
 
 /** As `step`, for steps that run at the same time: the line is printed when the step has ended. */
 export async function parallelStep(label, work) {
   if (interrupted) throw new Error(`Interrupted before ${label}.`);
-  const start = performance.now();
-  const end = (detail) => {
-    const time = seconds(performance.now() - start).padStart(TIME_WIDTH);
-    if (!interrupted) process.stdout.write(`  ${label.padEnd(LABEL_WIDTH)}${time}   ${detail}\n`);
-  };
-  try {
-    const result = await work();
-    end(typeof result === 'string' ? result : (result?.detail ?? 'done'));
-    return result;
-  } catch (error) {
-    end('failed');
-    throw error;
-  }
+  return await show(labelOf(label), work, () => !interrupted);
 }
 
 /** The step that ends a command early. Of those under way nothing more is shown, and no other begins. */
 export function lastStep(label, work) {
   interrupted = true;
-  process.stdout.write('\n');
-  return show(label, work, () => true);
+  process.stdout.write(`\n${labelOf(label)}`);
+  return show('', work, () => true);
 }
 
-async function show(label, work, isShown) {
+const labelOf = (label) => `  ${label.padEnd(LABEL_WIDTH)}`;
+
+/** @param begin of the line that is printed at the end */
+async function show(begin, work, isShown) {
   const start = performance.now();
   const end = (detail) => {
-    const time = seconds(performance.now() - start);
-    if (isShown()) process.stdout.write(`${time.padStart(TIME_WIDTH)}   ${detail}\n`);
+    const time = seconds(performance.now() - start).padStart(TIME_WIDTH);
+    if (isShown()) process.stdout.write(`${begin}${time}   ${detail}\n`);
   };
-  process.stdout.write(`  ${label.padEnd(LABEL_WIDTH)}`);
   try {
     const result = await work();
     end(typeof result === 'string' ? result : (result?.detail ?? 'done'));

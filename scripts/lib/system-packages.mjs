@@ -68,7 +68,8 @@ const CHROMIUM_ON_MACOS = '/Applications/Chromium.app/Contents/MacOS/Chromium';
 export async function ensureSystemPackages(env) {
   const needed = neededPackages(env);
   const missing = needed.filter((item) => !item.isThere());
-  await installOptional(env);
+  if (env.SANDBOX !== 'off' && isTranscriber(env) && process.platform === 'linux')
+    await installOptional('bwrap', BUBBLEWRAP.apt, 'weaker isolation');
   if (missing.length === 0) return needed.map((item) => item.name.split(' ')[0]).join(', ') || 'none needed';
   const problem = await installWithApt(missing.flatMap((item) => item.apt));
   const still = missing.filter((item) => !item.isThere());
@@ -76,13 +77,16 @@ export async function ensureSystemPackages(env) {
   return `installed ${missing.flatMap((item) => item.apt).join(', ')}`;
 }
 
-/** Bubblewrap, where apt can install it: without it the isolation is only weaker. */
-async function installOptional(env) {
-  if (env.SANDBOX === 'off' || !isTranscriber(env) || process.platform !== 'linux' || BUBBLEWRAP.isThere()) return;
-  const problem = await installWithApt(BUBBLEWRAP.apt);
-  if (!BUBBLEWRAP.isThere())
-    console.log(`  bubblewrap is not installed: weaker isolation.${problem ? ` ${problem}` : ''}`);
+/** What apt can install, and without which something is only worse. */
+async function installOptional(command, packages, consequence) {
+  if (hasCommand(command)) return;
+  const problem = await installWithApt(packages);
+  if (!hasCommand(command))
+    console.log(`  ${packages[0]} is not installed: ${consequence}.${problem ? ` ${problem}` : ''}`);
 }
+
+/** Also those of PATH for root. */
+const hasCommand = (name) => findCommand(name) !== null || existsSync(`/usr/sbin/${name}`);
 
 /**
  * A browser, for the tests of the console; and PgBouncer where apt can install it: without it
@@ -90,12 +94,15 @@ async function installOptional(env) {
  * @throws UserError with the commands that install Chromium
  */
 export async function installTestPackages() {
-  await installHeadlessShell();
+  const isDebian = /^ID=debian$/m.test(readFileIfAny('/etc/os-release') ?? '');
+  // Ubuntu has no package of it. Without it the tests use Chromium itself.
+  if (!process.env.CHROMIUM && isDebian)
+    await installOptional(HEADLESS_SHELL, [HEADLESS_SHELL, ...FONTS], 'slower tests of the console');
   if (!findTestBrowser()) {
     const problem = await installWithApt(CHROMIUM.apt);
     if (!findTestBrowser()) throw new UserError(instructions([CHROMIUM], problem));
   }
-  await installPgBouncer();
+  await installOptional('pgbouncer', ['pgbouncer'], 'its test is skipped');
 }
 
 /** What the fleet test runs beside the service: HAProxy, PgBouncer, and what makes networks. */
@@ -110,7 +117,7 @@ const FLEET = [
 
 /** @throws UserError with what is missing */
 export async function installFleetPackages() {
-  const missing = () => FLEET.filter(([command]) => !findCommand(command) && !existsSync(`/usr/sbin/${command}`));
+  const missing = () => FLEET.filter(([command]) => !hasCommand(command));
   if (missing().length === 0) return;
   const problem = await installWithApt(missing().map(([, name]) => name));
   if (missing().length === 0) return;
@@ -119,15 +126,6 @@ export async function installFleetPackages() {
       .map(([, name]) => name)
       .join(', ')}.${problem ? ` ${problem}` : ''}`,
   );
-}
-
-/** Debian has a package of it, Ubuntu has none. Without it the tests use Chromium itself and take longer. */
-async function installHeadlessShell() {
-  const isDebian = /^ID=debian$/m.test(readFileIfAny('/etc/os-release') ?? '');
-  if (process.env.CHROMIUM || findCommand(HEADLESS_SHELL) || !isDebian) return;
-  const problem = await installWithApt([HEADLESS_SHELL, ...FONTS]);
-  if (!findCommand(HEADLESS_SHELL))
-    console.log(`  ${HEADLESS_SHELL} is not installed: slower tests of the console.${problem ? ` ${problem}` : ''}`);
 }
 
 /** @returns {string | null} the path of the browser that CHROMIUM names, of the headless shell, or of Chromium */
@@ -141,13 +139,6 @@ function findChromium() {
   if (given) return existsSync(given) ? given : null;
   const found = CHROMIUM_COMMANDS.map(findCommand).find(Boolean);
   return found ?? (existsSync(CHROMIUM_ON_MACOS) ? CHROMIUM_ON_MACOS : null);
-}
-
-async function installPgBouncer() {
-  const isThere = () => findCommand('pgbouncer') !== null || existsSync('/usr/sbin/pgbouncer');
-  if (isThere()) return;
-  const problem = await installWithApt(['pgbouncer']);
-  if (!isThere()) console.log(`  pgbouncer is not installed: its test is skipped.${problem ? ` ${problem}` : ''}`);
 }
 
 const isTranscriber = (env) => !env.ROLES || /worker|transcriber/.test(env.ROLES);

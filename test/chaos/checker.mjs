@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import pg from 'pg';
 
 /** Of the deliveries that were due, how many may be sent once more after they were acknowledged. */
 const MAX_REPEATED = 0.002;
@@ -226,6 +227,18 @@ async function countAsync(items, isCounted) {
   let count = 0;
   for (const item of items) if (await isCounted(item)) count += 1;
   return count;
+}
+
+/** @param {(database: import('pg').Client) => Promise<T>} work @template T @returns {Promise<T>} */
+export async function withDatabase(connectionString, work) {
+  const database = new pg.Client({ connectionString });
+  database.on('error', () => undefined);
+  await database.connect();
+  try {
+    return await work(database);
+  } finally {
+    await database.end().catch(() => undefined);
+  }
 }
 
 /**

@@ -9,7 +9,18 @@ const SLOW_STEP_MS = 250;
 const BOUNDARY = 'chaos-boundary-7f3a';
 
 /** An answer that no client can expect. */
-export class UnexpectedAnswerError extends Error {}
+class UnexpectedAnswerError extends Error {}
+
+/** Null when a client got an answer that it cannot expect, which is noted. @param {string[]} unexpected */
+export async function orNull(unexpected, work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UnexpectedAnswerError)) throw error;
+    unexpected.push(error.message);
+    return null;
+  }
+}
 
 /** @typedef {{ at: number, ms: number, status: number | null }} Attempt status: null when no answer came */
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { waitUntil } from '../../scripts/lib/processes.mjs';
-import { childrenOf } from './fleet.mjs';
+import { childrenOf, trySignal, waitUntil } from '../../scripts/lib/processes.mjs';
 
 /** For so long a server stays away that was made to crash. */
 const DOWN_MS = 1000;
@@ -110,13 +109,4 @@ async function freeze(pids, seconds) {
   for (const pid of pids) trySignal(pid, 'SIGSTOP');
   await sleep(seconds * 1000);
   for (const pid of pids.toReversed()) trySignal(pid, 'SIGCONT');
-}
-
-/** The process may have ended meanwhile. */
-function trySignal(pid, signal) {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
-  }
 }

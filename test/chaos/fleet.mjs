@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../scripts/lib/ports.mjs';
-import { commandLineOf, sizeOf, spawnServer, tailOf } from '../../scripts/lib/processes.mjs';
+import { childrenOf, commandLineOf, sizeOf, spawnServer, tailOf } from '../../scripts/lib/processes.mjs';
 
 const RESTART_MS = 300;
 const LONGEST_RESTART_MS = 2000;
@@ -101,6 +101,11 @@ export class Member {
   }
 }
 
+/** @param {Member[]} members @returns {Promise<boolean>} */
+export async function areReady(members) {
+  return (await Promise.all(members.map((member) => member.isReady()))).every(Boolean);
+}
+
 /**
  * Processes that are left of a fleet, wherever they hang: engines and decoders, whose command lines name the build or
  * the storage folder.
@@ -121,14 +126,6 @@ function isAdopted(pid) {
 function residentOf(pid) {
   const status = readIfAny(`/proc/${pid}/status`);
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
-}
-
-/** Process ids of the direct children. Not every kernel lists them in /proc/PID/task. */
-export function childrenOf(parent) {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids
-    .filter((pid) => new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readIfAny(`/proc/${pid}/status`)))
-    .map(Number);
 }
 
 function readIfAny(file) {

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { migrate, runCli } from '../../scripts/lib/application.mjs';
 import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
 import { DATA, ROOT } from '../../scripts/lib/paths.mjs';
@@ -10,10 +9,10 @@ import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { step } from '../../scripts/lib/steps.mjs';
 import { startTemporaryServices } from '../../scripts/lib/temporary-services.mjs';
 import { FakeS3 } from '../support/servers/fake-s3.mjs';
-import { check, countOpen, filesBelow, none, recordHistory, untilSettled } from './checker.mjs';
-import { Client, UnexpectedAnswerError } from './clients.mjs';
+import { check, countOpen, filesBelow, none, recordHistory, untilSettled, withDatabase } from './checker.mjs';
+import { Client, orNull } from './clients.mjs';
 import { Faults } from './faults.mjs';
-import { leftovers, Member } from './fleet.mjs';
+import { areReady, leftovers, Member } from './fleet.mjs';
 import { makePlan, randomFrom } from './plan.mjs';
 import { Receivers } from './receivers.mjs';
 
@@ -125,10 +124,7 @@ export class Run {
       const env = { ...this.env, ...this.#clockOf(name) };
       this.members.push(await Member.create(name, roles, { env, folder, root: this.root }));
     }
-    await waitUntil(
-      async () => (await Promise.all(this.members.map((member) => member.isReady()))).every(Boolean),
-      60_000,
-    );
+    await waitUntil(() => areReady(this.members), 60_000);
     for (let i = 0; i < ACCOUNTS; i++) await this.#open(i);
     return `${this.members.length} processes, ${ACCOUNTS} accounts with ${WEBHOOKS} webhooks each`;
   }
@@ -175,7 +171,7 @@ export class Run {
     this.#deadline = start + this.size.loadSeconds * 1000 + REPEAT_MS;
     const uploads = this.plan.uploads.map(async (planned, i) => {
       await at(planned.at);
-      await this.#orNull(() => this.#upload(planned, `upload-${i}`));
+      await orNull(this.unexpected, () => this.#upload(planned, `upload-${i}`));
     });
     const injector = new Faults(this.services, (kind) => this.#any(kind), this.s3);
     const faults = this.plan.faults.map(async (fault) => {
@@ -194,17 +190,6 @@ export class Run {
     if (deleteAfter === null || !made) return;
     await sleep(deleteAfter);
     upload.isDeleted = (await client.delete(made.id)) !== null;
-  }
-
-  /** Null when a client got an answer that it cannot expect, which is counted. */
-  async #orNull(work) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof UnexpectedAnswerError)) throw error;
-      this.unexpected.push(error.message);
-      return null;
-    }
   }
 
   async #settle() {
@@ -242,7 +227,9 @@ export class Run {
         spooled: this.#spooled(),
         repeat: async ({ account, name, file }) => {
           const { client } = this.accounts[account];
-          const repeated = await this.#orNull(() => client.upload({ name, file: this.files[file], slow: false }));
+          const repeated = await orNull(this.unexpected, () =>
+            client.upload({ name, file: this.files[file], slow: false }),
+          );
           return repeated?.id ?? null;
         },
       }),
@@ -304,15 +291,8 @@ export class Run {
     return this.members.map((member) => member.memory());
   }
 
-  async #withDatabase(work) {
-    const database = new pg.Client({ connectionString: this.services.env.DATABASE_URL });
-    database.on('error', () => undefined);
-    await database.connect();
-    try {
-      return await work(database);
-    } finally {
-      await database.end().catch(() => undefined);
-    }
+  #withDatabase(work) {
+    return withDatabase(this.services.env.DATABASE_URL, work);
   }
 
   #any(kind) {

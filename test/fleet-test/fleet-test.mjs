@@ -13,7 +13,6 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFile
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 
 import { migrate, runCli } from '../../scripts/lib/application.mjs';
 import { cleanEnvironment } from '../../scripts/lib/environment.mjs';
@@ -24,9 +23,9 @@ import { waitUntil } from '../../scripts/lib/processes.mjs';
 import { prepareProject } from '../../scripts/lib/setup.mjs';
 import { step, UserError } from '../../scripts/lib/steps.mjs';
 import { ensureSystemPackages, installFleetPackages } from '../../scripts/lib/system-packages.mjs';
-import { check, countOpen, filesBelow, none, recordHistory, untilSettled } from '../chaos/checker.mjs';
-import { Client, UnexpectedAnswerError } from '../chaos/clients.mjs';
-import { Member } from '../chaos/fleet.mjs';
+import { check, countOpen, filesBelow, none, recordHistory, untilSettled, withDatabase } from '../chaos/checker.mjs';
+import { Client, orNull } from '../chaos/clients.mjs';
+import { areReady, Member } from '../chaos/fleet.mjs';
 import { runAndUndo } from '../upgrade/setup.mjs';
 import { findNetem, Network, SUBNET } from './network.mjs';
 import { PostgresPair } from './postgres.mjs';
@@ -151,8 +150,8 @@ class FleetTest {
     for (const [role, count] of Object.entries(roles)) {
       for (let number = 1; number <= count; number++) await this.#startMember(`${role}${number}`, role, pooled);
     }
-    const areReady = async () => (await Promise.all(this.members.map((member) => member.isReady()))).every(Boolean);
-    if (!(await waitUntil(areReady, WHOLE_MS, 200))) throw new UserError('the service did not become ready');
+    if (!(await waitUntil(() => areReady(this.members), WHOLE_MS, 200)))
+      throw new UserError('the service did not become ready');
     this.apis = this.members.slice(0, roles.api).map(({ name, url: at }) => ({ host: this.host(name), url: at }));
     this.servers.front(this.host('haproxy'), this.apis);
     await this.#open(direct);
@@ -231,7 +230,7 @@ class FleetTest {
 
   async #read(first) {
     for (let i = first; this.#isLoading; i++) {
-      await this.#orNull(() => this.account.client.get(READS[i % READS.length]));
+      await orNull(this.unexpected, () => this.account.client.get(READS[i % READS.length]));
       await sleep(READ_EVERY_MS);
     }
   }
@@ -250,20 +249,10 @@ class FleetTest {
     const upload = { account: 0, name, file: i % this.files.length, id: null, attempts: 0, isDeleted: false };
     Object.assign(upload, { at: Date.now(), answeredAt: null, toldAt: null });
     this.uploads.push(upload);
-    const made = await this.#orNull(() =>
+    const made = await orNull(this.unexpected, () =>
       this.account.client.upload({ name, file: this.files[upload.file], slow: false }),
     );
     if (made) Object.assign(upload, made, { answeredAt: Date.now() });
-  }
-
-  async #orNull(work) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof UnexpectedAnswerError)) throw error;
-      this.unexpected.push(error.message);
-      return null;
-    }
   }
 
   /** @returns {Promise<string>} what there was to see meanwhile */
@@ -343,8 +332,7 @@ class FleetTest {
       ({ ok }) => ok,
       () => false,
     );
-    const members = await Promise.all(this.members.map((member) => member.isReady()));
-    return front && members.every(Boolean) && (await this.#isRedisWhole().catch(() => false));
+    return front && (await areReady(this.members)) && (await this.#isRedisWhole().catch(() => false));
   }
 
   async #isRedisWhole() {
@@ -421,15 +409,8 @@ class FleetTest {
     console.log(`\nThe logs are in ${relative(ROOT, folder)}.`);
   }
 
-  async #withDatabase(work) {
-    const database = new pg.Client({ connectionString: this.postgres.url });
-    database.on('error', () => undefined);
-    await database.connect();
-    try {
-      return await work(database);
-    } finally {
-      await database.end().catch(() => undefined);
-    }
+  #withDatabase(work) {
+    return withDatabase(this.postgres.url, work);
   }
 }
 

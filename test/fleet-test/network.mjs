@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { trySignal } from '../../scripts/lib/processes.mjs';
 import { UserError } from '../../scripts/lib/steps.mjs';
 
 const BRIDGE = 'vnfleet';
@@ -141,13 +142,4 @@ function tool(command, args) {
   const { status, stderr, stdout, error } = spawnSync(command, args, { encoding: 'utf8' });
   if (status !== 0) throw new UserError(`${command} ${args.join(' ')}: ${error?.code ?? stderr.trim()}`);
   return stdout;
-}
-
-/** The process may have ended meanwhile. */
-function trySignal(pid, signal) {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
-  }
 }
