@@ -5,8 +5,7 @@ import { grantsOf } from '../migrations/grants.js';
 import { migrationsOf } from '../migrations/migrations.js';
 import { InvalidEnvironmentError, readEnv } from '../platform/config/env.js';
 import { protectProcess } from '../platform/config/process-protection.js';
-import { connectionErrorMessage } from '../platform/database/unavailable.js';
-import { migrationDataSource } from '../platform/database/data-source.js';
+import { withMigrations } from '../platform/database/data-source.js';
 import { applyGrants } from '../platform/database/grants.js';
 import { assertSchema, migrate, migrationStatus } from '../platform/database/schema.js';
 import { formatOutput } from './admin/format-output.js';
@@ -55,15 +54,5 @@ export async function waitForSchema(seconds: number, extensions: Extension[]): P
 async function withDataSource<T>(extensions: Extension[], work: (dataSource: DataSource) => Promise<T>): Promise<T> {
   const env = readEnv(process.env);
   protectProcess();
-  const dataSource = migrationDataSource(env, migrationsOf(extensions));
-  try {
-    await dataSource.initialize();
-    try {
-      return await work(dataSource);
-    } finally {
-      await dataSource.destroy();
-    }
-  } catch (error) {
-    throw new Error(connectionErrorMessage(error, env.databaseUrl) ?? (error as Error).message, { cause: error });
-  }
+  return await withMigrations(env, migrationsOf(extensions), work);
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import {
@@ -129,9 +129,7 @@ export function principalTracker({ accountId, credential }: Principal): string {
 
 /** The bucket of one end user of an account, beside the one that the account's access tokens share. */
 export function endUserTracker(principal: Principal): string {
-  const userHash = createHash('sha256')
-    .update(principal.userId ?? '')
-    .digest('base64url');
+  const userHash = hash('sha256', principal.userId ?? '', 'base64url');
   return `${principalTracker(principal)}:${userHash}`;
 }
 

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { LiveRecordingsService } from '../../src/modules/live/live-recordings.service.js';
 import type { LiveSignal } from '../../src/modules/live/live-signals.js';
 import { LiveSignalsService } from '../../src/modules/live/live-signals.service.js';
-import { LiveWordsService } from '../../src/modules/live/words/live-words.service.js';
+import { DatabaseService } from '../../src/platform/database/database.service.js';
+import { selectLiveWords } from '../../src/modules/live/words/live-words.queries.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
 import { BEGUN, principalOf } from '../support/live/live-session.js';
@@ -31,7 +32,6 @@ describe('words while one speaks, by a streaming model (D92)', () => {
 
   it('come in its language while audio comes, and are stored at the end of each utterance', async () => {
     const live = service.app.get(LiveRecordingsService);
-    const words = service.app.get(LiveWordsService);
     const { accountId } = await service.account();
     const { recordingId } = await live.begin(principalOf(accountId), { ...BEGUN, language: 'german' });
     const heard: LiveSignal[] = [];
@@ -56,7 +56,7 @@ describe('words while one speaks, by a streaming model (D92)', () => {
     await append(Buffer.concat([Buffer.alloc(32_000), tonesPcm(['▁stop'])]));
     await live.end(recordingId, 'finished');
     const { finals, problem } = await eventually(async () => {
-      const read = await words.read(recordingId, 0);
+      const read = await selectLiveWords(service.app.get(DatabaseService), recordingId, 0);
       return read.ended && read;
     });
     expect(problem).toBeNull();

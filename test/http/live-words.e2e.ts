@@ -4,7 +4,8 @@ import path from 'node:path';
 import { LiveRecordingsService, type LiveAudioType } from '../../src/modules/live/live-recordings.service.js';
 import type { LiveSignal } from '../../src/modules/live/live-signals.js';
 import { LiveSignalsService } from '../../src/modules/live/live-signals.service.js';
-import { LiveWordsService } from '../../src/modules/live/words/live-words.service.js';
+import { DatabaseService } from '../../src/platform/database/database.service.js';
+import { selectLiveWords } from '../../src/modules/live/words/live-words.queries.js';
 import { LiveWordsWorkerService } from '../../src/modules/live/words/live-words-worker.service.js';
 import { eventually } from '../../src/testing/eventually.js';
 import { useService } from '../../src/testing/test-service.js';
@@ -18,12 +19,10 @@ const PART_BYTES = 6400;
 
 describe('words while one speaks (D92)', () => {
   let live: LiveRecordingsService;
-  let words: LiveWordsService;
   let speech: Buffer;
 
   beforeAll(async () => {
     live = service.app.get(LiveRecordingsService);
-    words = service.app.get(LiveWordsService);
     speech = await spokenPcm();
   });
 
@@ -48,7 +47,7 @@ describe('words while one speaks (D92)', () => {
     const ended = async () => {
       await live.end(recordingId, 'finished');
       return await eventually(async () => {
-        const read = await words.read(recordingId, 0);
+        const read = await selectLiveWords(service.app.get(DatabaseService), recordingId, 0);
         return read.ended && read;
       });
     };
@@ -60,7 +59,7 @@ describe('words while one speaks (D92)', () => {
     await append(Buffer.concat([silence(0.5), speech, silence(1)]));
     const final = await eventually(() => heard.find((signal) => signal.type === 'final'));
     expect(final).toMatchObject({ item: 0, text: SAID });
-    const { finals } = await words.read(recordingId, 0);
+    const { finals } = await selectLiveWords(service.app.get(DatabaseService), recordingId, 0);
     expect(finals).toMatchObject([{ item: 0, text: SAID, start: final.start, end: final.end }]);
     expect(finals[0]?.words.map(({ word }) => word)).toEqual(SAID.split(' '));
     const deltas = heard.filter((signal) => signal.type === 'delta');
@@ -134,7 +133,7 @@ describe('words while one speaks (D92)', () => {
     await eventually(() => heard.some(({ type }) => type === 'finished'));
     await append(silence(0.4));
     expect(heard).toEqual([{ type: 'problem', message: expect.stringContaining('language') }, { type: 'finished' }]);
-    const { problem, ended } = await words.read(recordingId, 0);
+    const { problem, ended } = await selectLiveWords(service.app.get(DatabaseService), recordingId, 0);
     expect({ problem, ended }).toEqual({ problem: expect.stringContaining('language'), ended: true });
   });
 

@@ -18,7 +18,7 @@ import {
 } from '../../modules/transcriptions/worker/transcriber.service.js';
 import { AUDIO_FORMAT_LIST } from '../../platform/audio-formats.js';
 import type { Env } from '../../platform/config/env.js';
-import { cpuSecondsOf } from '../../platform/processes/cpu-seconds.js';
+import { cpuSecondsOf } from '../../platform/processes/resources.js';
 import { AccuracyError, type ManifestEntry } from './manifest.js';
 import { leaderboardEnglish } from './leaderboard-english.js';
 import { alignWords, comparedUnits, countErrors, type ErrorCounts, unitNameOf } from './word-errors.js';

@@ -26,7 +26,7 @@ import { ConfigModule } from '../../platform/config/config.module.js';
 import { type Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
 import { DatabaseModule } from '../../platform/database/database.module.js';
-import { connectionErrorMessage } from '../../platform/database/unavailable.js';
+import { inOperatorsWords } from '../../platform/database/unavailable.js';
 import { SecurityLogService } from '../../platform/observability/security-log.service.js';
 import { createLogger, standardError } from '../../platform/observability/structured-logger.service.js';
 import { MailerService } from '../../platform/mail/mailer.service.js';
@@ -93,7 +93,7 @@ export async function withApp<T>(
   // Standard output is for the result of the command.
   const securityLog = new SecurityLogService(createLogger(given, standardError()));
   protectProcess();
-  try {
+  return await inOperatorsWords(env, async () => {
     const options = { logger: false, abortOnError: false } as const;
     const app = await NestFactory.createApplicationContext(AdminModule.register(env, extensions, securityLog), options);
     try {
@@ -101,9 +101,7 @@ export async function withApp<T>(
     } finally {
       await app.close();
     }
-  } catch (error) {
-    throw new Error(connectionErrorMessage(error, env.databaseUrl) ?? (error as Error).message, { cause: error });
-  }
+  });
 }
 
 /** Records what an operator did, on standard error: the user of the operating system is all that is known of who. */

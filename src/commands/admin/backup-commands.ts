@@ -10,11 +10,11 @@ import { RestoreRun, verifyBackup } from '../../modules/backups/restore-run.js';
 import { CounterAuditService } from '../../modules/recordings/usage-counters/counter-audit.service.js';
 import { Env, readEnv } from '../../platform/config/env.js';
 import { protectProcess } from '../../platform/config/process-protection.js';
-import { migrationDataSource } from '../../platform/database/data-source.js';
+import { withMigrations } from '../../platform/database/data-source.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { applyGrants } from '../../platform/database/grants.js';
 import { migrate, type ReplacingMigration } from '../../platform/database/schema.js';
-import { connectionErrorMessage } from '../../platform/database/unavailable.js';
+import { inOperatorsWords } from '../../platform/database/unavailable.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { countUnreadable } from '../../platform/storage/encryption/key-wrappers.js';
 import { recordByOperator } from './admin-context.js';
@@ -98,8 +98,8 @@ export async function verifyBackedUp(app: INestApplicationContext, options: Rest
 export async function restoreBackup(extensions: Extension[], options: RestoreOptions): Promise<object> {
   const env = readEnv({ ...process.env, ROLES: undefined });
   protectProcess();
-  try {
-    return await withDestination(env, options, (destination) =>
+  return await inOperatorsWords(env, () =>
+    withDestination(env, options, (destination) =>
       withStoredBytes(env, extensions, async (store, spool) => {
         await spool.prepare();
         const manifest = await chosen(destination, options);
@@ -122,10 +122,8 @@ export async function restoreBackup(extensions: Extension[], options: RestoreOpt
           advice: adviceOn(unreadableKeys),
         };
       }),
-    );
-  } catch (error) {
-    throw new Error(connectionErrorMessage(error, env.databaseUrl) ?? (error as Error).message, { cause: error });
-  }
+    ),
+  );
 }
 
 function adviceOn(unreadableKeys: number): string {
@@ -185,7 +183,7 @@ async function prepareSchema(env: Env, extensions: Extension[], { id, migrations
   if (unknown !== undefined) {
     throw new InvalidBackupError(`The backup ${id} is of a newer release, or of another extension: it has ${unknown}.`);
   }
-  await withDataSource(env, all.filter(isOf), async (dataSource) => {
+  await withMigrations(env, all.filter(isOf), async (dataSource) => {
     await refuseFullDatabase(dataSource, migrations);
     await migrate(dataSource);
   });
@@ -213,7 +211,7 @@ async function finishSchema(
   extensions: Extension[],
   accounts: readonly string[],
 ): Promise<{ ran: string[]; unreadableKeys: number }> {
-  return await withDataSource(env, migrationsOf(extensions), async (dataSource) => {
+  return await withMigrations(env, migrationsOf(extensions), async (dataSource) => {
     const ran = await migrate(dataSource);
     await applyGrants(dataSource, grantsOf(extensions));
     const database = new DatabaseService(dataSource);
@@ -221,19 +219,6 @@ async function finishSchema(
     for (const account of accounts) await counters.rebuild(account);
     return { ran, unreadableKeys: await countUnreadable(env, database) };
   });
-}
-
-async function withDataSource<T>(
-  env: Env,
-  migrations: ReturnType<typeof migrationsOf>,
-  work: (dataSource: DataSource) => Promise<T>,
-): Promise<T> {
-  const dataSource = await migrationDataSource(env, migrations).initialize();
-  try {
-    return await work(dataSource);
-  } finally {
-    await dataSource.destroy();
-  }
 }
 
 /** Writes to standard error, now and then. */

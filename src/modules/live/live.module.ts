@@ -8,12 +8,11 @@ import { LiveReconciler } from './live.reconciler.js';
 import { LiveMetricsService } from './live-metrics.service.js';
 import { LiveRecordingsService } from './live-recordings.service.js';
 import { LiveSignalsService } from './live-signals.service.js';
-import { LiveWordsService } from './words/live-words.service.js';
 
 @Module({
   imports: [RecordingsModule, TypeOrmModule.forFeature([LiveRecordingRow])],
-  providers: [LiveRecordingsService, LiveSignalsService, LiveMetricsService, LiveWordsService],
-  exports: [LiveRecordingsService, LiveSignalsService, LiveWordsService],
+  providers: [LiveRecordingsService, LiveSignalsService, LiveMetricsService],
+  exports: [LiveRecordingsService, LiveSignalsService],
 })
 export class LiveModule {}
 

@@ -1,11 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../platform/config/env.js';
-import { DatabaseService } from '../../platform/database/database.service.js';
+import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { ReconcilerService, repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { Spool } from '../../platform/storage/spool.js';
 import { RecordingLeasesService } from './leases/recording-leases.service.js';
 import { unmarkIdleAccounts } from './leases/recording-claims.queries.js';
-import { selectOldTestRecordings } from './test-accounts/old-test-recordings.queries.js';
+import type { RecordingKey } from './recordings.queries.js';
 import { RecordingsService } from './recordings.service.js';
 import { deleteExpiredIdempotencyKeys } from './upload/idempotency.queries.js';
 import { deleteOldBreakdowns } from './usage-counters/usage-breakdown.queries.js';
@@ -13,6 +13,8 @@ import { compactUsageCounters } from './usage-counters/usage-counters.queries.js
 
 /** Rows deleted by one statement. */
 const BATCH = 1000;
+/** How long the recordings of a test account are kept (D80). */
+const TEST_RECORDING_DAYS = 7;
 
 /**
  * Fails recordings whose attempts are used up, compacts the usage counters, unmarks accounts that wait for nothing, and
@@ -58,4 +60,16 @@ export class RecordingsReconciler implements OnModuleInit {
   private async sweepSpool(): Promise<number> {
     return await this.spool.sweep(2 * (this.env.uploadTimeoutSeconds + this.env.maxAudioSeconds));
   }
+}
+
+/** Those of test accounts that are past their time. SQL, because of the table of another module. */
+async function selectOldTestRecordings(runner: SqlRunner, count: number): Promise<RecordingKey[]> {
+  return await runner.query<RecordingKey>(
+    `SELECT old.account_id AS "accountId", old.id FROM accounts a CROSS JOIN LATERAL (
+       SELECT account_id, id FROM recordings
+       WHERE account_id = a.id AND created_at < now() - make_interval(days => ${TEST_RECORDING_DAYS})
+       ORDER BY created_at, id LIMIT $1) old
+     WHERE a.test_of IS NOT NULL LIMIT $1`,
+    [count],
+  );
 }

@@ -3,7 +3,7 @@ import { DataSource, type DataSourceOptions, DefaultNamingStrategy, type Migrati
 import type { Env } from '../config/env.js';
 import { traces } from '../observability/traces/traces.js';
 import { snakeCase } from './statement-parts.js';
-import { isQueryTimeout } from './unavailable.js';
+import { inOperatorsWords, isQueryTimeout } from './unavailable.js';
 
 export type Migration = new () => MigrationInterface;
 
@@ -81,6 +81,22 @@ export function migrationDataSource(
     logger: 'debug',
     applicationName: 'voice-notes-migrate',
     extra,
+  });
+}
+
+/** Runs `work` with such a data source. @throws Error in words for an operator when Postgres cannot be reached */
+export async function withMigrations<T>(
+  env: Env,
+  migrations: Migration[],
+  work: (dataSource: DataSource) => Promise<T>,
+): Promise<T> {
+  return await inOperatorsWords(env, async () => {
+    const dataSource = await migrationDataSource(env, migrations).initialize();
+    try {
+      return await work(dataSource);
+    } finally {
+      await dataSource.destroy();
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { retry } from '../concurrency/retry.js';
+import type { Env } from '../config/env.js';
 
 /** Errors of the socket to Postgres. */
 const SOCKET_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
@@ -39,6 +40,18 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (SQLSTATES.test(code) || MESSAGES.test(error.message)) return true;
   const fromDatabase = 'syscall' in error || 'driverError' in error || 'errors' in error;
   return fromDatabase && SOCKET_CODES.has(code);
+}
+
+/** Runs a command. @throws Error whose message is a line for an operator */
+export async function inOperatorsWords<T>(
+  { databaseUrl }: Pick<Env, 'databaseUrl'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(connectionErrorMessage(error, databaseUrl) ?? (error as Error).message, { cause: error });
+  }
 }
 
 /** One line for an operator when Postgres cannot be reached; null for any other error. */

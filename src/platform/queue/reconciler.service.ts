@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import type { QueryRunner } from 'typeorm';
@@ -139,9 +139,7 @@ export class ReconcilerService implements OnApplicationBootstrap, OnApplicationS
    * tasks, as those of another release, have turns of their own.
    */
   private async takeTurn(): Promise<boolean> {
-    const tasks = createHash('sha256')
-      .update(this.tasks.map(({ name }) => name).join())
-      .digest('base64url');
+    const tasks = hash('sha256', this.tasks.map(({ name }) => name).join(), 'base64url');
     const ms = Math.floor(this.env.reconcileSeconds * 1000 * TURN_SHARE);
     const taken = await this.redis.tryCommand(async (client) => [
       await client.set(`reconciler:${tasks}:{bull}`, '1', 'PX', ms, 'NX'),

@@ -2,7 +2,8 @@ import { EngineUnavailableError } from '../../../src/modules/transcriptions/engi
 import { LiveRecordingsService } from '../../../src/modules/live/live-recordings.service.js';
 import { LiveSignalsService } from '../../../src/modules/live/live-signals.service.js';
 import type { LiveSignal } from '../../../src/modules/live/live-signals.js';
-import { LiveWordsService } from '../../../src/modules/live/words/live-words.service.js';
+import { DatabaseService } from '../../../src/platform/database/database.service.js';
+import { selectLiveWords } from '../../../src/modules/live/words/live-words.queries.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
 import { BEGUN, principalOf, silence, spokenPcm } from '../../support/live/live-session.js';
@@ -63,7 +64,7 @@ describe('words while one speaks, and an engine that is not always available', (
     expect(problemsIn(heard)).toHaveLength(1);
     await live.end(recordingId, 'finished');
     await eventually(() => heard.some(({ type }) => type === 'finished'));
-    expect(await service.app.get(LiveWordsService).read(recordingId, 4)).toEqual({
+    expect(await selectLiveWords(service.app.get(DatabaseService), recordingId, 4)).toEqual({
       finals: [],
       ended: true,
       problem: 'The engine is not available now.',

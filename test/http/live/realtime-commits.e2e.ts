@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LiveRecordingsService } from '../../../src/modules/live/live-recordings.service.js';
-import { LiveWordsService } from '../../../src/modules/live/words/live-words.service.js';
+import { DatabaseService } from '../../../src/platform/database/database.service.js';
+import { selectLiveWords } from '../../../src/modules/live/words/live-words.queries.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -58,7 +59,7 @@ const completed = (client: LiveClient, count: number) =>
 /** All of a recording that has ended. */
 const wordsOf = (recordingId: string) =>
   eventually(async () => {
-    const read = await service.app.get(LiveWordsService).read(recordingId, 0);
+    const read = await selectLiveWords(service.app.get(DatabaseService), recordingId, 0);
     return read.ended && read;
   });
 

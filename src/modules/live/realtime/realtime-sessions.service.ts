@@ -6,12 +6,13 @@ import type { IdentifiedRequest } from '../../../access/access.decorators.js';
 import { Env } from '../../../platform/config/env.js';
 import { ServiceUnavailableError } from '../../../platform/errors/errors.js';
 import { switchProtocols, type Upgrade } from '../../../platform/http/server/upgrade.js';
+import { DatabaseService } from '../../../platform/database/database.service.js';
 import { addGauge } from '../../../platform/observability/metrics.js';
 import { callerOf, requestIdOf } from '../../../platform/observability/request-log.middleware.js';
 import { SignalsService } from '../../../platform/redis/signals.service.js';
 import { type LiveRecording, LiveRecordingsService } from '../live-recordings.service.js';
 import { LiveSignalsService } from '../live-signals.service.js';
-import { LiveWordsService } from '../words/live-words.service.js';
+import { selectLiveWords } from '../words/live-words.queries.js';
 import type { RealtimeProtocol, RecordingSettings, SessionControls } from './realtime-client.js';
 import { RealtimeSession, type SessionPorts } from './realtime-session.js';
 
@@ -52,7 +53,7 @@ export class RealtimeSessionsService implements BeforeApplicationShutdown {
   constructor(
     private readonly live: LiveRecordingsService,
     private readonly liveSignals: LiveSignalsService,
-    private readonly words: LiveWordsService,
+    private readonly database: DatabaseService,
     private readonly signals: SignalsService,
     private readonly env: Env,
     registry: Registry,
@@ -118,7 +119,7 @@ export class RealtimeSessionsService implements BeforeApplicationShutdown {
       end: (recordingId, reason) => this.live.end(recordingId, reason),
       transcript: (recordingId) => ({
         subscribe: (listener) => this.liveSignals.onWords(recordingId, listener),
-        read: (fromItem) => this.words.read(recordingId, fromItem),
+        read: (fromItem) => selectLiveWords(this.database, recordingId, fromItem),
         onReadError: (error) => this.warn(error, recordingId),
       }),
       authenticateAgain,

@@ -16,7 +16,7 @@ import {
   SKIPPED_DECODERS,
 } from '../../../platform/audio-formats.js';
 import type { SandboxMode } from '../../../platform/config/env.js';
-import { cpuSecondsOf } from '../../../platform/processes/cpu-seconds.js';
+import { cpuSecondsOf } from '../../../platform/processes/resources.js';
 import {
   endOf,
   failedToStart,

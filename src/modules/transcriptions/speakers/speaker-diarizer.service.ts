@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { sharedRun } from '../../../platform/concurrency/shared-run.js';
 import { Env } from '../../../platform/config/env.js';
-import { availableBytes } from '../../../platform/processes/available-memory.js';
+import { availableBytes } from '../../../platform/processes/resources.js';
 import { selectedModel } from '../../models/installed-models.js';
 import { ModelError } from '../../models/model-folder.js';
 import { readSpeakerModel, type SpeakerKind, type SpeakerModel } from '../../models/speaker-model.js';

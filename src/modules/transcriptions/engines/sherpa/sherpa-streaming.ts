@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Env } from '../../../../platform/config/env.js';
-import { availableBytes } from '../../../../platform/processes/available-memory.js';
+import { availableBytes } from '../../../../platform/processes/resources.js';
 import { selectedModel } from '../../../models/installed-models.js';
 import { ModelError, readModelFolder } from '../../../models/model-folder.js';
 import type { StreamingModel } from '../../live/streaming-model.js';

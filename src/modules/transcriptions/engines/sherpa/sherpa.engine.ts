@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { sharedRun } from '../../../../platform/concurrency/shared-run.js';
 import type { Env } from '../../../../platform/config/env.js';
-import { availableBytes } from '../../../../platform/processes/available-memory.js';
+import { availableBytes } from '../../../../platform/processes/resources.js';
 import { selectedModel } from '../../../models/installed-models.js';
 import { ModelError, type ModelFolder, readModelFolder } from '../../../models/model-folder.js';
 import { BYTES_PER_SECOND } from '../../audio/pcm.js';

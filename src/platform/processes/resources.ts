@@ -1,4 +1,11 @@
 import { readFileSync } from 'node:fs';
+import os from 'node:os';
+
+/** Memory of the machine, or of the container if that may take less. */
+export function availableBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();
+}
 
 /** USER_HZ is 100 on every Linux platform that Node supports. */
 const TICKS_PER_SECOND = 100;
