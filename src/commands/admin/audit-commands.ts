@@ -1,6 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { AccountService } from '../../modules/account/account.service.js';
+import { selectAccountsWithLog } from '../../modules/audit/audit-log.queries.js';
 import { AuditLogService } from '../../modules/audit/audit-log.service.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 
 /** Follows the chain of entries of all accounts, or of one. Exit code 1 when one is broken. */
 export async function verifyAudit(app: INestApplicationContext, { account }: { account?: string }): Promise<object> {
@@ -22,5 +24,5 @@ export async function verifyAudit(app: INestApplicationContext, { account }: { a
 /** With their test accounts. */
 async function* auditedAccounts(app: INestApplicationContext, only: string | undefined): AsyncGenerator<string> {
   if (only !== undefined) yield (await app.get(AccountService).get(only)).id;
-  else yield* await app.get(AuditLogService).accountsWithLog();
+  else yield* await selectAccountsWithLog(app.get(DatabaseService));
 }

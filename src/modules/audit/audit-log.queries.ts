@@ -8,7 +8,7 @@ export const ENTRIES_REMOVED = 'audit_log.entries_removed';
 
 /**
  * Gives numbers and hashes to the next entries of the chain. Two at a time wait for each other on the row of the chain, and
- * each statement sees what was committed before it, so that whoever sees a number sees all lower ones (decision 0013).
+ * each statement sees what was committed before it, so that each reader of a number sees all lower ones (decision 0013).
  * @returns how many.
  */
 export async function sealSome(tx: Tx, accountId: string, count: number): Promise<number> {
@@ -79,7 +79,7 @@ export async function oldestUnsealedSeconds(runner: SqlRunner): Promise<number> 
   return oldest?.seconds ?? 0;
 }
 
-/** SQL because of UNION. */
+/** Accounts that have entries, also such as have lost them all. SQL because of UNION. */
 export async function selectAccountsWithLog(runner: SqlRunner): Promise<string[]> {
   const rows = await runner.query<{ id: string }>(
     'SELECT account_id AS id FROM audit_logs UNION SELECT account_id FROM audit_entries ORDER BY 1',

@@ -9,14 +9,7 @@ import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { type BrokenEntry, type ChainEnd, follow } from './audit-chain.js';
 import { AuditEntry, AuditLog, type NamedEntry } from './audit-entry.entity.js';
 import type { AuditLogQuery } from './audit-log.dto.js';
-import {
-  ENTRIES_REMOVED,
-  oldestUnsealedSeconds,
-  sealSome,
-  selectAccountsWithLog,
-  selectNames,
-  selectUnsealedAccounts,
-} from './audit-log.queries.js';
+import { ENTRIES_REMOVED, sealSome, selectNames, selectUnsealedAccounts } from './audit-log.queries.js';
 
 /** Entries that one transaction seals, and that are read at once. */
 const BATCH = 500;
@@ -83,19 +76,9 @@ export class AuditLogService {
     return entries.map((entry) => ({ ...entry, personName: names.get(entry.personId ?? '') ?? null }));
   }
 
-  /** Accounts that have entries, also such as have lost them all. */
-  async accountsWithLog(): Promise<string[]> {
-    return await selectAccountsWithLog(this.database);
-  }
-
   /** What no reader has sealed. */
   async sealRemaining(): Promise<void> {
     for (const accountId of await selectUnsealedAccounts(this.database, MAX_ACCOUNTS)) await this.seal(accountId);
-  }
-
-  /** How long the oldest entry has waited for its seal, in seconds. */
-  async oldestUnsealed(): Promise<number> {
-    return await oldestUnsealedSeconds(this.database);
   }
 
   private async seal(accountId: string): Promise<void> {

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import { sharedRun } from '../../platform/concurrency/shared-run.js';
 import { Env } from '../../platform/config/env.js';
+import { DatabaseService } from '../../platform/database/database.service.js';
 import { addGauge } from '../../platform/observability/metrics.js';
 import { ReconcilerService } from '../../platform/queue/reconciler.service.js';
 import { AuditRetentionService } from './audit-retention.service.js';
@@ -10,6 +11,7 @@ import { AuditSettingsController } from './audit-settings.controller.js';
 import { AuditSettingsService } from './audit-settings.service.js';
 import { AuditEntry, AuditLog } from './audit-entry.entity.js';
 import { AuditLogController } from './audit-log.controller.js';
+import { oldestUnsealedSeconds } from './audit-log.queries.js';
 import { AuditLogService } from './audit-log.service.js';
 
 /** Of the metric, so that several that scrape cost no more than one. */
@@ -23,6 +25,7 @@ const KEPT_MS = 10_000;
 export class AuditModule implements OnModuleInit {
   constructor(
     private readonly log: AuditLogService,
+    private readonly database: DatabaseService,
     private readonly reconciler: ReconcilerService,
     private readonly env: Env,
     private readonly registry: Registry,
@@ -33,7 +36,7 @@ export class AuditModule implements OnModuleInit {
     // Transcribers may not read the log, and one figure is enough.
     if (!this.env.roles.includes('deliverer')) return;
     const help = 'How long the oldest entry of an audit log has waited for its seal, in seconds.';
-    const read = sharedRun(() => this.log.oldestUnsealed().catch(() => null), KEPT_MS);
+    const read = sharedRun(() => oldestUnsealedSeconds(this.database).catch(() => null), KEPT_MS);
     addGauge(this.registry, 'audit_unsealed_seconds', help, read);
   }
 }

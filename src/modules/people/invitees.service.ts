@@ -53,7 +53,7 @@ export class InviteesService {
   }
 
   /**
-   * Makes a new person, whoever else has this e-mail address. Where passwords are switched off the person has none, and the
+   * Makes a new person, even if others have this e-mail address. Where passwords are switched off the person has none, and the
    * session is as one that began with a link.
    * @returns a session of the person, and its token
    * @throws InvalidRequestError, NotFoundError, LimitExceededError, SignInWayOffError

@@ -12,7 +12,7 @@ import { type Session, sessionChange } from './session.entity.js';
 /** Of one account. */
 export const MAX_MEMBERS = 1000;
 
-/** What a session that began with a link is told: whoever made the link might have used it, too. */
+/** What a session that began with a link is told: its maker might have used the link, too. */
 export const BOUND_TO_ACCOUNT = 'This session began with a link, and is for one account. Sign in with your password.';
 
 /** Until the transaction ends, nobody else changes the members of the account. */

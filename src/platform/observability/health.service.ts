@@ -65,20 +65,21 @@ export class HealthService {
   }
 
   private async build(): Promise<HealthReport> {
-    const names = [...this.checks.keys()];
-    const problems = await Promise.all([...this.checks.values()].map(ask));
+    const required = await askAll(this.checks);
     const redis = await this.redis.isUsable();
-    const checks = Object.fromEntries(names.map((name, i) => [name, problems[i] ?? 'ok']));
-    const noticed = await Promise.all(
-      [...this.notices].map(async ([name, check]) => [name, await ask(check)] as const),
-    );
-    const degraded = noticed.filter(([, problem]) => problem !== null);
-    Object.assign(checks, Object.fromEntries(degraded));
-    checks.redis = redis ? 'ok' : 'Redis is unavailable; limiting per process. Jobs start with a delay.';
-    const ready = problems.every((problem) => problem === null);
-    if (!ready) return { status: 'unavailable', checks };
-    return { status: redis && degraded.length === 0 ? 'ok' : 'degraded', checks };
+    const noticed = (await askAll(this.notices)).filter(([, problem]) => problem !== null);
+    const said = [...required, ...noticed].map(([name, problem]) => [name, problem ?? 'ok']);
+    const checks = {
+      ...(Object.fromEntries(said) as Record<string, string>),
+      redis: redis ? 'ok' : 'Redis is unavailable; limiting per process. Jobs start with a delay.',
+    };
+    if (required.some(([, problem]) => problem !== null)) return { status: 'unavailable', checks };
+    return { status: redis && noticed.length === 0 ? 'ok' : 'degraded', checks };
   }
+}
+
+async function askAll(checks: ReadonlyMap<string, Check>): Promise<[name: string, problem: string | null][]> {
+  return await Promise.all([...checks].map(async ([name, check]) => [name, await ask(check)]));
 }
 
 async function ask(check: Check): Promise<string | null> {

@@ -135,7 +135,6 @@ export class DiskObjectStore extends ObjectStore implements ListedStore {
     });
   }
 
-  /** Tells an object that does not exist from a disk that is not mounted. */
   private async opening<T>(key: string, open: () => Promise<T>): Promise<T> {
     return await onFileSystem('opening an object', async () => {
       try {

@@ -95,10 +95,11 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
     await this.removeAny(key);
   }
 
+  /** Also one that this service did not name. */
   private async removeAny(key: string): Promise<void> {
     const command = new DeleteObjectCommand({ Bucket: this.bucket, Key: key });
     try {
-      await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
+      await this.client.send(command, { abortSignal: within(this.timeouts.call) });
     } catch (error) {
       if (!(error instanceof NoSuchKey)) throw asUnavailable('removing', error);
     }
@@ -129,7 +130,7 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
   async check(): Promise<void> {
     const command = new HeadBucketCommand({ Bucket: this.bucket });
     try {
-      await this.client.send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) });
+      await this.client.send(command, { abortSignal: within(this.timeouts.call) });
     } catch (error) {
       throw asUnavailable('checking the bucket', error);
     }
@@ -145,7 +146,7 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
     do {
       const command = new ListObjectsV2Command({ Bucket: this.bucket, Prefix: `${prefix}/`, ContinuationToken });
       const page = await this.client
-        .send(command, { abortSignal: AbortSignal.timeout(this.timeouts.call) })
+        .send(command, { abortSignal: within(this.timeouts.call) })
         .catch((error: unknown) => {
           throw asUnavailable('listing', error);
         });
@@ -172,11 +173,12 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
   }
 
   private async fetchRange(key: string, range: ByteRange, signal: AbortSignal): Promise<Readable> {
-    const headersInTime = AbortSignal.any([signal, AbortSignal.timeout(this.timeouts.call)]);
     try {
       const Range = `bytes=${range.start}-${range.end}`;
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key, Range });
-      const { Body, ContentRange, ContentLength } = await this.readers.send(command, { abortSignal: headersInTime });
+      const { Body, ContentRange, ContentLength } = await this.readers.send(command, {
+        abortSignal: within(this.timeouts.call, signal),
+      });
       const body = Body as Readable;
       if (isRangeOf(range, ContentRange, ContentLength)) return body;
       body.destroy();
@@ -188,10 +190,9 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
   }
 
   private async sizeOf(key: string, signal?: AbortSignal): Promise<number> {
-    const timeout = AbortSignal.timeout(this.timeouts.call);
     const command = new HeadObjectCommand({ Bucket: this.bucket, Key: key });
     try {
-      const abortSignal = signal ? AbortSignal.any([timeout, signal]) : timeout;
+      const abortSignal = within(this.timeouts.call, signal);
       return (await this.readers.send(command, { abortSignal })).ContentLength ?? 0;
     } catch (error) {
       if (error instanceof NotFound) throw new ObjectNotFoundError(`Object not found: ${key}`, { cause: error });
@@ -200,17 +201,13 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
   }
 
   private async download(key: string, copy: SpoolFile, signal?: AbortSignal): Promise<void> {
-    const within = (ms: number): AbortSignal => {
-      const timeout = AbortSignal.timeout(ms);
-      return signal ? AbortSignal.any([timeout, signal]) : timeout;
-    };
     try {
       const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
-      const headersInTime = within(this.timeouts.transfer);
-      const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal: headersInTime });
+      const abortSignal = within(this.timeouts.transfer, signal);
+      const { Body: body, ContentLength: expected } = await this.client.send(command, { abortSignal });
       let received = 0;
       // The client observes the signal only until the headers of the response have arrived.
-      const inTime = addAbortSignal(within(this.transferMs(expected ?? 0)), body as Readable);
+      const inTime = addAbortSignal(within(this.transferMs(expected ?? 0), signal), body as Readable);
       for await (const chunk of inTime as AsyncIterable<Uint8Array>) {
         await copy.write(chunk);
         received += chunk.length;
@@ -221,6 +218,12 @@ export class S3ObjectStore extends ObjectStore implements ListedStore, OnApplica
       throw asUnavailable('fetching', error);
     }
   }
+}
+
+/** Ends a request after so long, or with `signal`. */
+function within(ms: number, signal?: AbortSignal): AbortSignal {
+  const timeout = AbortSignal.timeout(ms);
+  return signal ? AbortSignal.any([timeout, signal]) : timeout;
 }
 
 function newClient(settings: S3Settings, timeouts: S3Timeouts): S3Client {

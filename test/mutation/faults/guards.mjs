@@ -233,8 +233,8 @@ export const guards = [
     faults: [
       [
         'each access token has a bucket instead of each end user',
-        ".update(principal.userId ?? '')",
-        ".update(principal.tokenId ?? '')",
+        "hash('sha256', principal.userId ?? '',",
+        "hash('sha256', principal.tokenId ?? '',",
       ],
     ],
   },

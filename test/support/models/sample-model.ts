@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { onnxModel } from './onnx-writer.js';
 
-/** Files of a model that is complete for whoever only reads what it is, with weights of so many bytes. */
+/** Files of a model that is complete for code that only reads what it is, with weights of so many bytes. */
 export function sampleModel(bytes = 400_000): Record<string, Buffer> {
   const weights = new Float32Array(new Uint8Array(randomBytes(bytes - (bytes % 4))).buffer);
   const value = { name: 'x', type: 'float', shape: ['N'] } as const;

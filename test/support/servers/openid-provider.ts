@@ -16,7 +16,7 @@ const CLIENT = { client_id: 'voice-notes', client_secret: 'a secret of this test
 /** `oidc-provider` wants a newer Node, says so at each start, and works with this one. */
 const isUnwanted = (text: unknown): boolean => String(text).startsWith('oidc-provider');
 
-/** A real OpenID provider, which signs in whoever `person` names without asking. */
+/** A real OpenID provider, which signs in the one that `person` names without asking. */
 export class OpenIdProvider {
   readonly people = new Map<string, ProvidedPerson>();
   /** The subject that signs in next; null refuses. */

@@ -69,7 +69,7 @@ export async function finishAs(database: DatabaseService, leases: RecordingLease
   if (lease) await leases.finish(lease, transcribedAs({}));
 }
 
-/** Gives the lease of this recording to the test, whoever would be the next. Null when it cannot be claimed. */
+/** Gives the lease of this recording to the test, whatever would be the next. Null when it cannot be claimed. */
 export async function claimRecording(service: TestService, id: string): Promise<Lease | null> {
   return await claim(service.database, id, service.app.get(Env).leaseSeconds);
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AllowedNetworks, loopbackAddresses, mayConnect } from './address-rules.js';
+import { NEXT_ADDRESS_AFTER_MS } from './connect-tcp.js';
 import type { ClientCertificate, Egress } from './egress.js';
 import { OutgoingRequestError } from './outgoing-error.js';
 
@@ -25,8 +26,6 @@ const FORBIDDEN = 'the host leads to a private or special address';
 const UNUSABLE = 'the host name has no public address';
 /** Addresses of one name that are tried (D34). */
 const MAX_ADDRESSES = 8;
-/** Node's default of 250 ms is too short for an address on another continent. */
-const NEXT_ADDRESS_AFTER_MS = 1000;
 
 /**
  * Connects only to checked addresses. Node connects to those that the checked lookup returns, so DNS rebinding has no

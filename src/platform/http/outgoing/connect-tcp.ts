@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** Node's default of 250 ms is too short for an address on another continent. */
-const NEXT_ADDRESS_AFTER_MS = 1000;
+export const NEXT_ADDRESS_AFTER_MS = 1000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**

@@ -50,7 +50,7 @@ export class Playback {
   private isPlaced = false;
   /** Where to play from, unless the person chose a position; null: go on from where it is. */
   origin: () => number | null = () => null;
-  /** Told of each jump, whoever made it. */
+  /** Told of each jump, of the person's and of the player's own. */
   onSeek: (time: number) => void = () => undefined;
 
   constructor(
