@@ -2,6 +2,7 @@ import { advice, type Leftovers } from './maintenance-commands.js';
 
 const nothing: Leftovers = {
   hasPrevious: true,
+  hasPreviousStorageKey: false,
   waitingKeys: 0,
   unreadableKeys: 0,
   waitingWebhooks: 0,
@@ -37,6 +38,16 @@ describe('advice on SECRET_KEY_PREVIOUS', () => {
       'what it cannot read does not need it',
       { unreadableKeys: 4, unreadableWebhooks: 5 },
       ['can be removed', 'Neither key can read 4 API keys and 5 webhook secrets'],
+    ],
+    [
+      'that of audio can be removed when nothing needs it',
+      { hasPrevious: false, hasPreviousStorageKey: true },
+      ['can be removed', 'STORAGE_KEY_PREVIOUS can be removed once all processes have the new STORAGE_KEY.'],
+    ],
+    [
+      'keys of audio need that of audio',
+      { hasPrevious: false, hasPreviousStorageKey: true, waitingAudioKeys: 1 },
+      ['Keep STORAGE_KEY_PREVIOUS for now.', '1 key of audio made during this run'],
     ],
     ['it is not set', { hasPrevious: false, unreadableKeys: 1 }, ['is not set', '1 API key and 0 webhook secrets']],
   ])('%s', (_, leftovers, parts) => {

@@ -13,6 +13,7 @@ import {
   RetranscriptionsService,
 } from '../../modules/transcriptions/retranscriptions.service.js';
 import { WebhookSecretsService } from '../../modules/webhooks/webhook-secrets.service.js';
+import { Env } from '../../platform/config/env.js';
 import { resourceTime } from '../../platform/http/timestamps.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { StorageKeysService } from '../../platform/storage/encryption/storage-keys.service.js';
@@ -73,6 +74,7 @@ const presentBreakdown = (accountId: string, { dimension, value, ...difference }
 /** What is not encrypted or hashed with SECRET_KEY yet. */
 export interface Leftovers {
   hasPrevious: boolean;
+  hasPreviousStorageKey: boolean;
   waitingKeys: number;
   unreadableKeys: number;
   waitingWebhooks: number;
@@ -101,6 +103,7 @@ export async function rotateSecrets(app: INestApplicationContext): Promise<objec
     unreadable_audio_keys: audio.unreadable,
     advice: advice({
       hasPrevious: app.get(SecretsService).hasPrevious,
+      hasPreviousStorageKey: app.get(Env).storageKeyPrevious !== null,
       waitingKeys: waiting.length,
       unreadableKeys: keys.length,
       waitingWebhooks: left,
@@ -112,17 +115,8 @@ export async function rotateSecrets(app: INestApplicationContext): Promise<objec
 }
 
 /** One sentence for each fact or task. */
-export function advice({ hasPrevious, ...count }: Leftovers): string {
-  const sentences: string[] = [];
-  if (!hasPrevious) sentences.push('SECRET_KEY_PREVIOUS is not set.');
-  else if (count.waitingKeys + count.waitingWebhooks + count.waitingAudioKeys > 0)
-    sentences.push('Keep SECRET_KEY_PREVIOUS for now.');
-  else {
-    sentences.push(
-      'SECRET_KEY_PREVIOUS can be removed one day after the last process was restarted with the new SECRET_KEY: ' +
-        'until then an access token signed with the previous key may still be valid.',
-    );
-  }
+export function advice(count: Leftovers): string {
+  const sentences = adviceOnPrevious(count);
   if (count.waitingKeys > 0) {
     sentences.push(
       `${plural(count.waitingKeys, 'API key')} still ${count.waitingKeys === 1 ? 'needs' : 'need'} SECRET_KEY_PREVIOUS: use or revoke each.`,
@@ -154,6 +148,26 @@ export function advice({ hasPrevious, ...count }: Leftovers): string {
     );
   }
   return sentences.join(' ');
+}
+
+function adviceOnPrevious({ hasPrevious, hasPreviousStorageKey, ...count }: Leftovers): string[] {
+  const sentences: string[] = [];
+  if (hasPrevious) {
+    sentences.push(
+      count.waitingKeys + count.waitingWebhooks + count.waitingAudioKeys > 0
+        ? 'Keep SECRET_KEY_PREVIOUS for now.'
+        : 'SECRET_KEY_PREVIOUS can be removed one day after the last process was restarted with the new SECRET_KEY: ' +
+            'until then an access token signed with the previous key may still be valid.',
+    );
+  }
+  if (hasPreviousStorageKey) {
+    sentences.push(
+      count.waitingAudioKeys + count.unreadableAudioKeys > 0
+        ? 'Keep STORAGE_KEY_PREVIOUS for now.'
+        : 'STORAGE_KEY_PREVIOUS can be removed once all processes have the new STORAGE_KEY.',
+    );
+  }
+  return sentences.length > 0 ? sentences : ['SECRET_KEY_PREVIOUS is not set.'];
 }
 
 const plural = (number: number, noun: string, nouns = `${noun}s`): string => `${number} ${number === 1 ? noun : nouns}`;
