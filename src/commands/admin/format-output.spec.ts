@@ -15,6 +15,11 @@ describe('formatOutput (D30)', () => {
     expect(formatOutput({ hooks })).toBe('hooks:\n  id  name\n  1   Müller\n  22  -');
   });
 
+  it('prints a list of any length', () => {
+    const differences = Array.from({ length: 200_000 }, (_, day) => ({ day }));
+    expect(formatOutput({ differences }).split('\n')).toHaveLength(200_002);
+  });
+
   it('leaves out of long lists what does not fit, and says when a list is empty', () => {
     const account = { id: '1', name: 'A', usage: { count: 1 }, uri: '/v1/account' };
     expect(formatOutput({ accounts: [account] })).not.toMatch(/uri|usage/);

@@ -25,7 +25,9 @@ function linesOf(value: object, indent: string): string[] {
 
 function table(rows: Row[], columns: readonly string[] = Object.keys(rows[0] ?? {})): string[] {
   const cells = [columns, ...rows.map((row) => columns.map((column) => textOf(row[column])))];
-  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  const widths = columns.map((_, column) =>
+    cells.reduce((widest, line) => Math.max(widest, line[column]?.length ?? 0), 0),
+  );
   return cells.map((line) =>
     line
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

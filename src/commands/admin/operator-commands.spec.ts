@@ -174,6 +174,15 @@ describe('the commands of an operator (D30)', () => {
       expect(process.exitCode).toBe(1);
     });
 
+    it('counters:verify names any number of differences', async () => {
+      const figures = { day: '2026-11-22', figure: 'bytes', counted: 1, actual: 2 };
+      audit.breakdownDifferences?.mockResolvedValue(
+        Array.from({ length: 200_000 }, () => ({ dimension: 'user', value: 'Zoë', ...figures })),
+      );
+      const { differences } = (await verifyCounters(app, { account: 'a' })) as { differences: object[] };
+      expect(differences).toHaveLength(200_000);
+    });
+
     it('counters:rebuild names the accounts that it corrected', async () => {
       audit.rebuild?.mockImplementation(async (id: string) => (id === 'b' ? 2 : 0));
       expect(await rebuildCounters(app, {})).toEqual({

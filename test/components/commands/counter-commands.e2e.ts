@@ -103,6 +103,22 @@ describe('counters:verify and counters:rebuild', () => {
     expect(await audit.differences(client.accountId)).toEqual([]);
   });
 
+  it('mend any number of wrong figures', async () => {
+    const client = await service.account();
+    await upload(client);
+    await service.database.query(
+      `INSERT INTO usage_breakdowns (account_id, dimension, value, day, accepted, transcribed, failed, duration_ms, bytes)
+       SELECT $1, 'user', 'user-' || i, (now() AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 1 FROM generate_series(1, 130000) i`,
+      [client.accountId],
+    );
+    expect(await command('counters:rebuild', client)).toMatchObject({
+      code: 0,
+      result: { corrected: [{ account_id: client.accountId, days_corrected: 1 }] },
+    });
+    const wrong = `SELECT FROM usage_breakdowns WHERE account_id = $1 AND value <> '' AND bytes <> 0 LIMIT 1`;
+    expect(await service.database.query(wrong, [client.accountId])).toEqual([]);
+  });
+
   it('go through all accounts, also many of them, as account:list does', async () => {
     await service.database.query(
       `INSERT INTO accounts (id, name, email, status, plan, created_at, updated_at)

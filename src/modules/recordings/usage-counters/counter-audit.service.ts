@@ -25,8 +25,8 @@ export class CounterAuditService {
       await lockByName(tx, `rebuild counters:${accountId}`);
       const corrected = await insertCorrections(tx, accountId);
       // After the corrections above, which count for no key and no end user.
-      corrected.push(...(await correctBreakdowns(tx, accountId)));
-      return new Set(corrected.map(({ day }) => day)).size;
+      const brokenDown = await correctBreakdowns(tx, accountId);
+      return new Set([...corrected, ...brokenDown].map(({ day }) => day)).size;
     });
   }
 }
@@ -179,14 +179,16 @@ async function selectBreakdownDifferences(runner: SqlRunner, accountId: string):
  */
 async function correctBreakdowns(runner: SqlRunner, accountId: string): Promise<{ day: string }[]> {
   return await runner.query<{ day: string }>(
-    `WITH ${BREAKDOWN_DIFFERENCES}
-     INSERT INTO usage_breakdowns AS b (account_id, dimension, value, day, ${each((figure) => figure)})
-     SELECT $1, dimension, value, day,
-       ${each((figure) => `coalesce(sum(actual - counted) FILTER (WHERE figure = '${figure}'), 0)`)}
-     FROM differences GROUP BY dimension, value, day
-     ON CONFLICT ON CONSTRAINT usage_breakdowns_pkey DO UPDATE SET
-       ${addTo('b', BREAKDOWN_FIGURES)}
-     RETURNING day::text`,
+    `WITH ${BREAKDOWN_DIFFERENCES},
+     corrected AS (
+       INSERT INTO usage_breakdowns AS b (account_id, dimension, value, day, ${each((figure) => figure)})
+       SELECT $1, dimension, value, day,
+         ${each((figure) => `coalesce(sum(actual - counted) FILTER (WHERE figure = '${figure}'), 0)`)}
+       FROM differences GROUP BY dimension, value, day
+       ON CONFLICT ON CONSTRAINT usage_breakdowns_pkey DO UPDATE SET
+         ${addTo('b', BREAKDOWN_FIGURES)}
+       RETURNING day)
+     SELECT DISTINCT day::text FROM corrected`,
     [accountId],
   );
 }
