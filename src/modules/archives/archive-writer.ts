@@ -22,8 +22,8 @@ import { paddingOf, TAR_END, tarHeader } from './tar.js';
 
 /** Rows that are in memory at the same time. */
 const FETCH = 20;
-/** Between two statements: storage may take its time. */
-const IDLE_MS = 15 * 60 * 1000;
+/** For a statement, which sorts all rows of a table before the first, and between two: storage may take its time. */
+const PATIENCE_MS = 15 * 60 * 1000;
 
 /** Takes the bytes of the archive in order. */
 export type ArchiveSink = (bytes: Uint8Array) => Promise<void>;
@@ -53,7 +53,8 @@ export class ArchiveWriter {
 
   async write(accounts: ArchivedAccounts, signal: AbortSignal): Promise<void> {
     await this.tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    await this.tx.query(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
+    await this.tx.query(`SET LOCAL statement_timeout = ${PATIENCE_MS}`);
+    await this.tx.query(`SET LOCAL idle_in_transaction_session_timeout = ${PATIENCE_MS}`);
     const tables = await selectArchivedTables(this.tx);
     const ids = [accounts.accountId, ...(accounts.testAccountId === null ? [] : [accounts.testAccountId])];
     await this.add(MANIFEST, Buffer.from(`${JSON.stringify(await this.manifestOf(accounts, tables), null, 2)}\n`));
@@ -82,7 +83,9 @@ export class ArchiveWriter {
   /** As Postgres writes them, so that no type loses anything. */
   private async addRows(table: ArchivedTable, ids: readonly string[], signal: AbortSignal): Promise<void> {
     const { name, condition, order, without = [] } = table;
-    const sql = `SELECT (to_jsonb(t) - $2::text[])::text AS line FROM ${name} t WHERE ${condition}${order ? ` ORDER BY ${order}` : ''}`;
+    // Rows are sorted as they are, and not as JSON, which takes ten times as long.
+    const sorted = `SELECT t.* FROM ${name} t WHERE ${condition}${order ? ` ORDER BY ${order}` : ''}`;
+    const sql = `SELECT (to_jsonb(t) - $2::text[])::text AS line FROM (${sorted}) t`;
     let lines: Buffer[] = [];
     let bytes = 0;
     let members = 0;
@@ -171,7 +174,7 @@ export class ArchiveWriter {
     await this.tx.query(`DECLARE archived NO SCROLL CURSOR FOR ${sql}`, parameters);
     for (let rows: Row[] | null = null; !rows || rows.length === FETCH;) {
       signal.throwIfAborted();
-      rows = await this.tx.query<Row>(`FETCH ${FETCH} FROM archived`);
+      rows = await this.tx.patient<Row>(`FETCH ${FETCH} FROM archived`, PATIENCE_MS);
       yield* rows;
     }
     await this.tx.query('CLOSE archived');

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isNativeError } from 'node:util/types';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { ClientBase, Pool } from 'pg';
+import type { ClientBase, Pool, QueryConfig } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { retry } from '../concurrency/retry.js';
@@ -14,6 +14,11 @@ export interface SqlRunner {
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
   /** The same, planned once for each connection; for the statements of frequent requests. */
   prepared<Row>(sql: string, parameters: unknown[]): Promise<Row[]>;
+}
+
+/** The types of `pg` lack the time after which a connection gives up one statement. */
+interface PatientStatement extends QueryConfig {
+  query_timeout: number;
 }
 
 /** One transaction. All statements that belong together go through it, and so do the tasks that wait for its commit. */
@@ -29,6 +34,13 @@ export class Tx implements SqlRunner {
   async prepared<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
     const client = (await this.manager.queryRunner?.connect()) as ClientBase;
     return await runPrepared(client, sql, parameters);
+  }
+
+  /** As `query`, for a statement for which the connection waits longer. Postgres has its `statement_timeout`. */
+  async patient<Row>(sql: string, timeoutMs: number): Promise<Row[]> {
+    const client = (await this.manager.queryRunner?.connect()) as ClientBase;
+    const statement: PatientStatement = { text: sql, query_timeout: timeoutMs + 1000 };
+    return (await client.query(statement)).rows as Row[];
   }
 
   /** Runs `task` after the commit, and never after a rollback. It must not throw. */

@@ -3,6 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ArchiveWriter } from '../../../src/modules/archives/archive-writer.js';
+import { TranscriptExportsService } from '../../../src/modules/transcriptions/exports/transcript-exports.service.js';
+import { ObjectStore } from '../../../src/platform/storage/object-store.js';
 import type { ApiClient } from '../../../src/testing/api-client.js';
 import { eventually } from '../../../src/testing/eventually.js';
 import { useService } from '../../../src/testing/test-service.js';
@@ -99,6 +102,32 @@ describe('the export of an account (D105)', () => {
     await client.delete('/v1/users/user-1').expect(202);
     expectError(await client.get(ARCHIVE), 'NotFoundError');
     expect((await partsOf(client)).filter(({ isDue }) => !isDue)).toEqual([]);
+  });
+
+  it('gives a statement more time than a request has: it may sort the rows of a year', async () => {
+    const { accountId } = await service.account();
+    const isSlow = `CREATE TYPE slowness AS ENUM ('slow');
+      CREATE FUNCTION slow_json(slowness) RETURNS json LANGUAGE sql VOLATILE AS 'SELECT to_json(pg_sleep(0.6)::text)';
+      CREATE CAST (slowness AS json) WITH FUNCTION slow_json(slowness);
+      CREATE TABLE slow_rows (account_id uuid, slowness slowness)`;
+    for (const statement of isSlow.split(';')) await query(statement);
+    await query(`INSERT INTO slow_rows VALUES ($1, 'slow')`, [accountId]);
+    const [store, texts] = [service.app.get(ObjectStore), service.app.get(TranscriptExportsService)];
+    const archive: Uint8Array[] = [];
+    const sink = async (bytes: Uint8Array) => void archive.push(bytes);
+    await service.database.transact(async (tx) => {
+      const client = (await tx.manager.queryRunner?.connect()) as { connectionParameters: { query_timeout: number } };
+      const usual = client.connectionParameters.query_timeout;
+      await tx.query(`SET LOCAL statement_timeout = '300ms'`);
+      client.connectionParameters.query_timeout = 300;
+      const writer = new ArchiveWriter(tx, store, texts, sink, new Date(), async () => null);
+      await writer
+        .write({ accountId, testAccountId: null }, new AbortController().signal)
+        .finally(() => (client.connectionParameters.query_timeout = usual));
+    });
+    expect(Buffer.concat(archive).toString()).toContain('tables/slow_rows/000001.jsonl');
+    for (const dropped of ['TABLE slow_rows', 'FUNCTION slow_json CASCADE', 'TYPE slowness'])
+      await query(`DROP ${dropped}`);
   });
 
   it('that cannot be stored fails, and leaves nothing that stays', async () => {
