@@ -19,8 +19,9 @@ import { ROOT } from '../../support/paths.js';
 import { CertificateAuthority } from '../../support/servers/certificates.js';
 import { ConnectProxy } from '../../support/servers/connect-proxy.js';
 import { type TransitFault, TransitServer } from '../../support/servers/transit-server.js';
-import { commandRunner } from '../../support/service/cli.js';
+import { commandRunner, runCli } from '../../support/service/cli.js';
 import { reportMeasurement } from '../../support/service/measurements.js';
+import { emptyInstallation, newFolder } from '../../support/state/empty-installation.js';
 
 const NOTE = silenceWav(0.5);
 const TOKEN = 'hvs.the-token-of-the-service';
@@ -346,6 +347,26 @@ describe('keys of audio that a KMS wraps (Transit of Vault or OpenBao)', () => {
     expect(await wrap({})).toMatch(/^the KMS at https:\/\/localhost:\d+ cannot be asked/);
     await strict.close();
     authority.remove();
+  });
+
+  it('a backup is restored with the KMS, and restore says what cannot be read without it', async () => {
+    const id = await uploaded();
+    const place = await newFolder(environment, 'kms-backup');
+    const command = async (variables: Record<string, string>, ...args: string[]) => {
+      const all = { ...environment.variables, ...variables };
+      const { code, stdout, stderr } = await runCli({ variables: all }, ...args, '--place', place, '--json');
+      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+      return JSON.parse(stdout) as { unreadable_audio_keys: number; advice: string };
+    };
+    await command(byKms(), 'backup');
+    const installation = { ...byKms(), ...(await emptyInstallation(environment)) };
+    const known = await command(installation, 'restore');
+    const without = await command(await emptyInstallation(environment), 'restore');
+    expect(without.unreadable_audio_keys).toBeGreaterThan(known.unreadable_audio_keys);
+    expect(without.advice).toMatch(/STORAGE_KMS_URL of the time of the backup: nothing here can unwrap \d+ keys/);
+    const again = await serve({ ...installation, ROLES: 'api' });
+    await expectAudio(id, client.at(again.url));
+    await again.close();
   });
 
   it.each<[string, Record<string, string>]>([
