@@ -84,14 +84,26 @@ const ROWS = [
   'qwertzuiopasdfghjklyxcvbnm',
 ];
 
-/** Whether a guesser tries it among the first: a common one, a common word with digits, a pattern, or one repeated. */
-export function isCommonPassword(password: string): boolean {
-  const text = password.normalize('NFKC').toLowerCase();
-  const unit = repeatedUnit(text);
-  return [text, unit].some(
-    (part) => COMMON.has(part) || COMMON.has(coreOf(part)) || new Set(part).size < MIN_DISTINCT || isInRow(part),
-  );
+/** Of whom the password is. */
+interface Named {
+  name: string;
+  email: string;
 }
+
+/**
+ * Whether a guesser tries it among the first: a common one, the person's own name or address, one of these words with
+ * digits, a pattern, or one repeated.
+ */
+export function isCommonPassword(password: string, { name, email }: Named): boolean {
+  const text = folded(password);
+  const own = new Set([name, email, email.slice(0, email.lastIndexOf('@'))].map(folded));
+  return [text, repeatedUnit(text)].some((part) => {
+    const isWord = [part, coreOf(part)].some((word) => COMMON.has(word) || own.has(word));
+    return isWord || new Set(part).size < MIN_DISTINCT || isInRow(part);
+  });
+}
+
+const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /** What the text repeats; itself, if it is no repetition. */
 function repeatedUnit(text: string): string {

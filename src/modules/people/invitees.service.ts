@@ -65,6 +65,7 @@ export class InviteesService {
     this.requirePassword(password);
     const invitation = await this.links.findInvitation(link);
     const { email, accountId, role } = invitation;
+    if (password !== undefined) this.passwords.refuseCommon(password, { name, email });
     const personId = uuidv7();
     setSigningIn(personId);
     const enter = async (tx: Tx, { hash, salt }: HashedPassword | NoPassword) => {
@@ -87,10 +88,8 @@ export class InviteesService {
   /** It is needed where people sign in with one. Nobody becomes a person who could not come again. */
   private requirePassword(password: string | undefined): void {
     if (!this.ways.has('password') && !this.ways.has('link')) throw new SignInWayOffError('password');
-    if (password !== undefined) {
-      this.ways.require('password');
-      this.passwords.refuseCommon(password);
-    } else if (this.ways.has('password')) throw new InvalidRequestError({ field: 'password', reason: 'is required' });
+    if (password !== undefined) this.ways.require('password');
+    else if (this.ways.has('password')) throw new InvalidRequestError({ field: 'password', reason: 'is required' });
   }
 
   /**

@@ -85,10 +85,10 @@ export class PasswordsService {
     return isEqual(given, row?.hash ?? null);
   }
 
-  /** @throws InvalidRequestError for one of the most common passwords */
-  refuseCommon(password: string): void {
-    if (!isCommonPassword(password)) return;
-    const reason = 'is one that many people use, or a simple pattern; choose another';
+  /** @throws InvalidRequestError for one of the most common passwords, and for the person's own name or address */
+  refuseCommon(password: string, person: { name: string; email: string }): void {
+    if (!isCommonPassword(password, person)) return;
+    const reason = 'is one that many people use, your name or address, or a simple pattern; choose another';
     throw new InvalidRequestError({ field: 'password', reason });
   }
 

@@ -47,7 +47,8 @@ export class ProfilesService {
     if (await isOfProvider(this.database, person.id)) refuseOfProvider({ name, email, password });
     if (password !== undefined) this.ways.require('password');
     const isOtherEmail = email !== undefined && email.toLowerCase() !== person.email.toLowerCase();
-    if (password !== undefined) this.passwords.refuseCommon(password);
+    if (password !== undefined)
+      this.passwords.refuseCommon(password, { name: name ?? person.name, email: email ?? person.email });
     const hasPassword = person.passwordHash !== null;
     if (currentPassword !== undefined && hasPassword) await this.verify(person, currentPassword, address);
     else if (hasPassword && (isOtherEmail || (password !== undefined && session.beganWith !== 'link')))

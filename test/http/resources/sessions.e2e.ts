@@ -318,6 +318,7 @@ describe('A person', () => {
     expectInvalid(await change({ password, current_password: 'not it' }), 'current_password');
     expectInvalid(await change({ password: 'short', current_password: PASSWORD }), 'password');
     expectInvalid(await change({ password: 'Password1234', current_password: PASSWORD }), 'password');
+    expectInvalid(await change({ password: email, current_password: PASSWORD }), 'password');
     expectInvalid(await change({ email: 'nowhere', current_password: PASSWORD }), 'email');
     await change({ email: address, current_password: PASSWORD }).expect(200);
     await attempt({ email: address, password: PASSWORD }).expect(201);
