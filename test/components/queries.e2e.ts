@@ -152,7 +152,7 @@ describe('live recordings', () => {
     await query(`INSERT INTO live_audio SELECT $1, 3 * i, 'abc'::bytea FROM generate_series(0, 19999) i`, [long]);
     await query('ANALYZE live_recordings, live_audio');
     const id = long as string;
-    const lease = { token: uuidv7(), leaseSeconds: 10, exceptAccounts: [] };
+    const lease = { leaseToken: uuidv7(), leaseSeconds: 10, exceptAccounts: [] };
     type Row = [name: string, statement: (runner: SqlRunner) => Promise<unknown>, most: number];
     const rows: Row[] = [
       ['append', (runner) => appendPart(runner, id, 60_000, Buffer.from('abc')), 30],

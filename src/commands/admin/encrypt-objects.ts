@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
+import { NIL } from 'uuid';
 import { selectAccountPair } from '../../access/accounts.queries.js';
 import type { Extension } from '../../extension.js';
 import { AccountService } from '../../modules/account/account.service.js';
@@ -22,7 +23,6 @@ import { recordByOperator } from './admin-context.js';
 import { INCOMPLETE, progressLines } from './backup-commands.js';
 import { withAudio } from './object-store.js';
 
-const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 /** Accounts, and recordings, that one statement reads. */
 const BATCH = 200;
 /** Objects that are copied at the same time: a store answers one after a while. */
@@ -123,7 +123,7 @@ async function* accountIds(app: INestApplicationContext, only?: string): AsyncGe
     yield* testId === null || testId === id ? [id] : [id, testId];
     return;
   }
-  for (let last = NO_ACCOUNT; ;) {
+  for (let last: string = NIL; ;) {
     const ids = await selectAccounts(database, last);
     yield* ids;
     if (ids.length < BATCH) return;
@@ -334,7 +334,7 @@ async function selectOthers(
   return await runner.query<Stored>(
     `SELECT id, created_at::text AS "createdAt", object_key AS "objectKey", file_size_bytes AS bytes FROM recordings
      WHERE ${OTHERS} AND (created_at, id) > ($3::timestamptz, $4::uuid) ORDER BY created_at, id LIMIT $5`,
-    [accountId, pattern, after?.createdAt ?? '-infinity', after?.id ?? NO_ACCOUNT, limit],
+    [accountId, pattern, after?.createdAt ?? '-infinity', after?.id ?? NIL, limit],
   );
 }
 

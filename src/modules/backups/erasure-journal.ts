@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { NIL } from 'uuid';
 import type { SqlRunner } from '../../platform/database/database.service.js';
 import type { BackupDestination } from './backup-destination.js';
 import { backupIdOf, InvalidBackupError, timeOfName } from './backup-format.js';
@@ -39,7 +40,7 @@ export async function writeNewErasures(runner: SqlRunner, destination: BackupDes
 /** Stores all erasures that the database still knows, for a place that gets them from no one else. @returns how many */
 export async function writeAllErasures(runner: SqlRunner, destination: BackupDestination): Promise<number> {
   let written = 0;
-  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
+  for (let after: string = NIL; ;) {
     const erasures = await runner.query<Erasure>(
       `SELECT ${COLUMNS} FROM erasures e WHERE id > $1 ORDER BY id LIMIT $2`,
       [after, BATCH],

@@ -6,7 +6,8 @@ import { Env } from '../../platform/config/env.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { retryWhileUnavailable } from '../../platform/database/unavailable.js';
 import { DiskSpaceService } from '../../platform/storage/disk-space.service.js';
-import { type AssemblyLease, claimAssembly, releaseAssembly, renewAssembly } from './live-assemblies.queries.js';
+import { releaseLease, renewLease } from '../../platform/database/leases.queries.js';
+import { ASSEMBLIES, type AssemblyLease, claimAssembly } from './live-assemblies.queries.js';
 import { LiveFilesService } from './live-files.service.js';
 
 /** Files that one process makes at the same time. */
@@ -35,10 +36,10 @@ export class LiveAssemblerService implements OnModuleDestroy {
         limit: MAX_ASSEMBLIES,
         leaseSeconds,
         claim: (exceptAccounts) => this.claim(exceptAccounts, leaseSeconds),
-        renew: (lease) => renewAssembly(this.database, lease, leaseSeconds),
+        renew: (lease) => renewLease(this.database, ASSEMBLIES, lease, leaseSeconds),
         perform: (lease, { signal }) => this.assemble(lease, signal),
         fail: (lease, error, stopping) => this.postpone(lease, error, stopping),
-        release: (lease) => releaseAssembly(this.database, lease, 0),
+        release: (lease) => releaseLease(this.database, ASSEMBLIES, lease, 0),
         messages: { notClaimed: 'live recordings could not be claimed', notSaved: 'live recording not released' },
       },
       this.logger,
@@ -63,7 +64,7 @@ export class LiveAssemblerService implements OnModuleDestroy {
   private async claim(exceptAccounts: readonly string[], leaseSeconds: number): Promise<AssemblyLease | null> {
     // The parts stay where they are. Nothing of them goes before the file is stored.
     if (!(await this.disk.hasRoom())) return null;
-    return await claimAssembly(this.database, { token: randomUUID(), leaseSeconds, exceptAccounts });
+    return await claimAssembly(this.database, { leaseToken: randomUUID(), leaseSeconds, exceptAccounts });
   }
 
   private async assemble(lease: AssemblyLease, signal: AbortSignal): Promise<void> {
@@ -77,6 +78,6 @@ export class LiveAssemblerService implements OnModuleDestroy {
     this.outcomes.inc({ outcome: 'postponed' });
     this.logger.warn({ err: error, recording_id: lease.recordingId }, 'live recording not stored');
     const delaySeconds = Math.min(RETRY_SECONDS * 2 ** (lease.claims - 1), MAX_RETRY_SECONDS);
-    await retryWhileUnavailable(() => releaseAssembly(this.database, lease, delaySeconds), { signal });
+    await retryWhileUnavailable(() => releaseLease(this.database, ASSEMBLIES, lease, delaySeconds), { signal });
   }
 }

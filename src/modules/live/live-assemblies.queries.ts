@@ -1,5 +1,5 @@
 import type { SqlRunner, Tx } from '../../platform/database/database.service.js';
-import { pickDue } from '../../platform/database/statement-parts.js';
+import { type LeasedTable, pickDue } from '../../platform/database/leases.queries.js';
 import { ABANDONED_SECONDS, type LiveRow } from './live-recordings.queries.js';
 
 /** A deliverer's right to make the file of a live recording that has ended. */
@@ -7,66 +7,34 @@ export type AssemblyLease = Pick<
   LiveRow,
   'recordingId' | 'accountId' | 'audioFormat' | 'sampleRate' | 'storedBytes' | 'storedMs' | 'reservedKey'
 > & {
-  token: string;
+  leaseToken: string;
   /** Number of all attempts. */
   claims: number;
 };
 
-type HeldAssembly = Pick<AssemblyLease, 'recordingId' | 'token'>;
+export const ASSEMBLIES: LeasedTable = { table: 'live_recordings', token: 'assembly_token', until: 'due_at' };
 
 /** Those of a suspended account are made, too: what was acknowledged is kept. */
 const CLAIM = `
-  ${pickDue('live_recordings', 'recording_id', 'assembly_token')}
+  ${pickDue(ASSEMBLIES)}
   UPDATE live_recordings l SET assembly_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
     claims = claims + 1
   FROM picked WHERE l.recording_id = picked.recording_id
   RETURNING l.recording_id AS "recordingId", l.account_id AS "accountId", l.audio_format AS "audioFormat",
     l.sample_rate AS "sampleRate", l.stored_bytes::float8 AS "storedBytes", l.stored_ms::float8 AS "storedMs",
-    l.reserved_key AS "reservedKey", l.assembly_token AS token, l.claims`;
+    l.reserved_key AS "reservedKey", l.assembly_token AS "leaseToken", l.claims`;
 
 /** SQL, because it locks, updates and reads at once. @returns null when none is due. */
 export async function claimAssembly(
   runner: SqlRunner,
-  { token, leaseSeconds, exceptAccounts }: { token: string; leaseSeconds: number; exceptAccounts: readonly string[] },
+  {
+    leaseToken,
+    leaseSeconds,
+    exceptAccounts,
+  }: { leaseToken: string; leaseSeconds: number; exceptAccounts: readonly string[] },
 ): Promise<AssemblyLease | null> {
-  const [lease] = await runner.query<AssemblyLease>(CLAIM, [token, leaseSeconds, exceptAccounts]);
+  const [lease] = await runner.query<AssemblyLease>(CLAIM, [leaseToken, leaseSeconds, exceptAccounts]);
   return lease ?? null;
-}
-
-/** SQL, because of the clock of the database. @returns whether the lease is still held. */
-export async function renewAssembly(
-  runner: SqlRunner,
-  { recordingId, token }: HeldAssembly,
-  leaseSeconds: number,
-): Promise<boolean> {
-  const rows = await runner.query(
-    `UPDATE live_recordings SET due_at = clock_timestamp() + make_interval(secs => $3)
-     WHERE recording_id = $1 AND assembly_token = $2 RETURNING 1`,
-    [recordingId, token, leaseSeconds],
-  );
-  return rows.length > 0;
-}
-
-/** Ends the lease; the next attempt is later. SQL as above. */
-export async function releaseAssembly(
-  runner: SqlRunner,
-  { recordingId, token }: HeldAssembly,
-  delaySeconds: number,
-): Promise<void> {
-  await runner.query(
-    `UPDATE live_recordings SET assembly_token = NULL, due_at = now() + make_interval(secs => $3)
-     WHERE recording_id = $1 AND assembly_token = $2`,
-    [recordingId, token, delaySeconds],
-  );
-}
-
-/** Locks it until the end of `tx`. @returns whether the lease is still held. */
-export async function lockAssembly(tx: Tx, { recordingId, token }: HeldAssembly): Promise<boolean> {
-  const rows = await tx.query(
-    'SELECT 1 FROM live_recordings WHERE recording_id = $1 AND assembly_token = $2 FOR UPDATE',
-    [recordingId, token],
-  );
-  return rows.length > 0;
 }
 
 /** Notes the key under which the file is about to be stored, for the next claim. */

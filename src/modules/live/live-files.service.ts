@@ -1,17 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { LeaseLostError } from '../../platform/concurrency/lease-loops.js';
 import { DatabaseService } from '../../platform/database/database.service.js';
+import { lockLeased } from '../../platform/database/leases.queries.js';
 import { repeatWhileFull } from '../../platform/queue/reconciler.service.js';
 import { ObjectRemovalsService } from '../../platform/storage/object-removals.service.js';
 import { ObjectStore } from '../../platform/storage/object-store.js';
 import { Spool, type SpoolFile } from '../../platform/storage/spool.js';
 import { GrowingUploadsService } from '../recordings/upload/growing-uploads.service.js';
 import {
+  ASSEMBLIES,
   type AssemblyLease,
   deleteAssembled,
   deleteAudio,
   deleteLive,
-  lockAssembly,
   markAssembled,
   noteFileKey,
   selectLeftAudio,
@@ -78,7 +79,7 @@ export class LiveFilesService {
     const objectKey = await this.objectStore.keyFor(fileKey);
     const reservation = { objectKey, accountId, bytes: file.sizeBytes, durationMs };
     await this.database.transact(async (tx) => {
-      if (!(await lockAssembly(tx, lease))) throw new LeaseLostError();
+      if (!(await lockLeased(tx, ASSEMBLIES, lease))) throw new LeaseLostError();
       await this.uploads.reserveFile(tx, reservation, lease.reservedKey);
       await noteFileKey(tx, recordingId, objectKey);
     });
@@ -86,7 +87,7 @@ export class LiveFilesService {
     await this.objectStore.put(objectKey, file);
     const isStored = await this.database.transact(async (tx) => {
       const recording = await this.uploads.lock(tx, key);
-      if (!recording || !(await lockAssembly(tx, lease))) return false;
+      if (!recording || !(await lockLeased(tx, ASSEMBLIES, lease))) return false;
       await this.uploads.complete(tx, recording, { ...audio, durationMs, objectKey });
       await markAssembled(tx, recordingId);
       return true;
@@ -100,7 +101,7 @@ export class LiveFilesService {
     const { recordingId: id, accountId } = lease;
     await this.database.transact(async (tx) => {
       const recording = await this.uploads.lock(tx, { accountId, id });
-      if (!recording || !(await lockAssembly(tx, lease))) throw new LeaseLostError();
+      if (!recording || !(await lockLeased(tx, ASSEMBLIES, lease))) throw new LeaseLostError();
       await this.uploads.discard(tx, recording);
       await deleteLive(tx, id);
     });

@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Registry } from 'prom-client';
+import { NIL } from 'uuid';
 import { planOf, QUOTA_NAMES, type Quotas, quotasOf } from '../../access/plans.js';
 import { DatabaseService, type SqlRunner } from '../../platform/database/database.service.js';
 import { addLabelledGauge, type LabelledValue } from '../../platform/observability/metrics.js';
@@ -16,7 +17,6 @@ const ROUND_MS = 200;
 const WALK_MS = 60_000;
 /** After so long without the end of a walk the figures are too old to be shown. */
 const KEPT_MS = 3_600_000;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 const USED: Record<Exclude<keyof Quotas, 'concurrentUploads'>, (usage: QuotaUsage) => number> = {
   storedBytes: ({ storedBytes }) => storedBytes,
@@ -37,7 +37,7 @@ interface AccountQuotas {
  */
 @Injectable()
 export class QuotaMetricsService implements OnModuleInit {
-  private afterId = FIRST_ID;
+  private afterId: string = NIL;
   private walkBegunAt = -Infinity;
   private counts = new Map<string, LabelledValue>();
   /** Of the last walk that came to the end. */
@@ -63,7 +63,7 @@ export class QuotaMetricsService implements OnModuleInit {
   /** Goes on with the walk, or begins one that is due. */
   async walk(): Promise<void> {
     const now = performance.now();
-    if (this.afterId === FIRST_ID) {
+    if (this.afterId === NIL) {
       if (now - this.walkBegunAt < WALK_MS) return;
       this.walkBegunAt = now;
       this.counts = new Map();
@@ -75,7 +75,7 @@ export class QuotaMetricsService implements OnModuleInit {
       this.afterId = accounts.at(-1)?.id ?? this.afterId;
     } while (accounts.length === BATCH && performance.now() - now < ROUND_MS);
     if (accounts.length === BATCH) return;
-    this.afterId = FIRST_ID;
+    this.afterId = NIL;
     this.walked = { at: performance.now(), values: [...this.counts.values()] };
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThanOrEqual, Repository } from 'typeorm';
+import { NIL } from 'uuid';
 import { DatabaseService } from '../../platform/database/database.service.js';
 import { SecretsService } from '../../platform/secrets.service.js';
 import { Webhook } from './webhook.entity.js';
@@ -15,7 +16,7 @@ export interface Reencryption {
 
 /** Rows read at once, to bound memory. */
 const BATCH = 500;
-const START: SecretPosition = { id: '00000000-0000-0000-0000-000000000000', isPrevious: false };
+const START: SecretPosition = { id: NIL, isPrevious: false };
 
 /** Re-encrypts the webhooks' secrets under the current SECRET_KEY. */
 @Injectable()

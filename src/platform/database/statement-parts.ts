@@ -83,30 +83,3 @@ export function toPage<Item extends { id: string }>(
 ): { items: Item[]; total: number } {
   return { items: rows.filter(({ id }) => id !== null), total: rows[0]?.total ?? 0 };
 }
-
-/** Due rows considered of each account: more than one, because another process may be claiming the first. */
-const HEADS = 8;
-
-/**
- * The beginning of a statement that claims a due row, whose key is in `picked`: the account with the fewest leases gets its
- * longest due one. The accounts are found by one probe of the index each. `$3` are accounts that get none.
- * @param token column of the lease's token @param condition on an account `a.id`
- */
-export const pickDue = (table: string, key: string, token: string, condition = 'true'): string => `
-  WITH RECURSIVE waiting AS (
-    (SELECT account_id AS id FROM ${table} WHERE due_at IS NOT NULL ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT l.account_id FROM ${table} l WHERE l.due_at IS NOT NULL AND l.account_id > a.id
-            ORDER BY l.account_id LIMIT 1)
-    FROM waiting a WHERE a.id IS NOT NULL),
-  picked AS MATERIALIZED (
-    SELECT l.${key}
-    FROM waiting a
-    CROSS JOIN LATERAL (
-      SELECT count(*) AS leases FROM ${table} WHERE account_id = a.id AND due_at > now() AND ${token} IS NOT NULL) busy
-    CROSS JOIN LATERAL (
-      SELECT ${key}, due_at FROM ${table}
-      WHERE account_id = a.id AND due_at <= now() ORDER BY due_at LIMIT ${HEADS}) head
-    JOIN ${table} l ON l.${key} = head.${key} AND l.due_at <= now()
-    WHERE a.id <> ALL($3::uuid[]) AND ${condition}
-    ORDER BY busy.leases, head.due_at LIMIT 1 FOR UPDATE OF l SKIP LOCKED)`;

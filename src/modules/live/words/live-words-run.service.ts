@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { keepLease, LeaseLostError } from '../../../platform/concurrency/lease-loops.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
+import { releaseLease, renewLease } from '../../../platform/database/leases.queries.js';
 import {
   type LiveAudio,
   type LiveEvent,
@@ -16,14 +17,7 @@ import { LiveRecordingsService } from '../live-recordings.service.js';
 import type { LiveWord } from '../live-signals.js';
 import { LiveSignalsService } from '../live-signals.service.js';
 import { LiveAudioReader } from './live-audio-reader.js';
-import {
-  endLiveWords,
-  insertLiveFinal,
-  type LiveLease,
-  noteLiveProblem,
-  releaseLiveWords,
-  renewLiveWords,
-} from './live-words.queries.js';
+import { endLiveWords, insertLiveFinal, LIVE_WORDS, type LiveLease, noteLiveProblem } from './live-words.queries.js';
 
 /** A transcriber that was killed is replaced after this time at most. */
 export const LEASE_SECONDS = 8;
@@ -54,7 +48,7 @@ export class LiveWordsRunService {
   /** Resolves when the words have ended, or the lease has. @param stopping aborted when the process ends */
   async perform(lease: LiveLease, stopping: AbortSignal): Promise<void> {
     const lost = new AbortController();
-    const renewal = keepLease(() => renewLiveWords(this.database, lease, LEASE_SECONDS), RENEW_MS, lost);
+    const renewal = keepLease(() => renewLease(this.database, LIVE_WORDS, lease, LEASE_SECONDS), RENEW_MS, lost);
     try {
       await this.recognise(lease, AbortSignal.any([stopping, lost.signal]));
       if (await endLiveWords(this.database, lease, null)) {
@@ -62,7 +56,7 @@ export class LiveWordsRunService {
       }
     } catch (error) {
       if (lost.signal.aborted || error instanceof LeaseLostError) return;
-      if (stopping.aborted) await releaseLiveWords(this.database, lease, 0);
+      if (stopping.aborted) await releaseLease(this.database, LIVE_WORDS, lease, 0);
       else await this.fail(lease, error);
     } finally {
       clearInterval(renewal);
@@ -151,13 +145,13 @@ export class LiveWordsRunService {
     // Nobody waits for long once the recording has ended.
     if (isUnavailable && !(await this.recordings.read(lease.recordingId, 0, 1)).ended) {
       await this.noteUnavailable(lease);
-      await releaseLiveWords(this.database, lease, UNAVAILABLE_RETRY_SECONDS);
+      await releaseLease(this.database, LIVE_WORDS, lease, UNAVAILABLE_RETRY_SECONDS);
       return;
     }
     const message = isUnavailable ? UNAVAILABLE : problemOf(error);
     if (message === null) {
       this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'live words interrupted');
-      await releaseLiveWords(this.database, lease, RETRY_SECONDS);
+      await releaseLease(this.database, LIVE_WORDS, lease, RETRY_SECONDS);
     } else if (await endLiveWords(this.database, lease, message)) {
       this.logger.warn({ err: error as Error, recording_id: lease.recordingId }, 'no words for a live recording');
       this.signals.publishWords(lease.recordingId, { type: 'problem', message });

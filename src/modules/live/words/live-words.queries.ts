@@ -1,5 +1,6 @@
 import { accountNotOnHold, isTestAccount } from '../../../access/accounts.queries.js';
 import type { SqlRunner } from '../../../platform/database/database.service.js';
+import type { HeldLease, LeasedTable } from '../../../platform/database/leases.queries.js';
 import type { LiveAudioFormat } from '../live-recording.entity.js';
 import type { LiveWord } from '../live-signals.js';
 
@@ -21,7 +22,7 @@ export interface LiveLease {
   endMs: number;
 }
 
-type Held = Pick<LiveLease, 'recordingId' | 'leaseToken'>;
+export const LIVE_WORDS: LeasedTable = { table: 'live_recordings', token: 'lease_token', until: 'lease_until' };
 
 /** An utterance whose text is final. Times in seconds from the start of the recording. */
 export interface LiveFinal {
@@ -71,38 +72,11 @@ export async function claimLiveWords(
   return { ...lease, items: last?.items ?? 0, endMs: last?.endMs ?? 0 };
 }
 
-/** SQL, because of the clock of the database. @returns whether the lease is still held. */
-export async function renewLiveWords(
-  runner: SqlRunner,
-  { recordingId, leaseToken }: Held,
-  leaseSeconds: number,
-): Promise<boolean> {
-  const rows = await runner.prepared(
-    `UPDATE live_recordings SET lease_until = clock_timestamp() + make_interval(secs => $3)
-     WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
-    [recordingId, leaseToken, leaseSeconds],
-  );
-  return rows.length > 0;
-}
-
-/** Ends the lease; another may begin after the delay. SQL as above. */
-export async function releaseLiveWords(
-  runner: SqlRunner,
-  { recordingId, leaseToken }: Held,
-  delaySeconds: number,
-): Promise<void> {
-  await runner.query(
-    `UPDATE live_recordings SET lease_token = NULL, lease_until = now() + make_interval(secs => $3)
-     WHERE recording_id = $1 AND lease_token = $2`,
-    [recordingId, leaseToken, delaySeconds],
-  );
-}
-
 /**
  * Stores the next utterance, under a lock of the row with the lease, so that the next lease sees it.
  * @returns false when the lease is lost; then nothing is stored.
  */
-export async function insertLiveFinal(runner: SqlRunner, held: Held, final: LiveFinal): Promise<boolean> {
+export async function insertLiveFinal(runner: SqlRunner, held: HeldLease, final: LiveFinal): Promise<boolean> {
   const { item, start, end, text, words } = final;
   const rows = await runner.prepared(
     `WITH held AS (
@@ -125,7 +99,7 @@ export async function insertLiveFinal(runner: SqlRunner, held: Held, final: Live
 /** Notes why words are missing; others follow. @returns whether that is new, and the lease still held. */
 export async function noteLiveProblem(
   runner: SqlRunner,
-  { recordingId, leaseToken }: Held,
+  { recordingId, leaseToken }: HeldLease,
   problem: string,
 ): Promise<boolean> {
   const rows = await runner.query(
@@ -137,12 +111,12 @@ export async function noteLiveProblem(
 }
 
 /**
- * No words follow. SQL as above.
+ * No words follow. SQL, because of the clock of the database.
  * @param problem why there are none, for the client; null: as it was noted. @returns as `insertLiveFinal`.
  */
 export async function endLiveWords(
   runner: SqlRunner,
-  { recordingId, leaseToken }: Held,
+  { recordingId, leaseToken }: HeldLease,
   problem: string | null,
 ): Promise<boolean> {
   const rows = await runner.query(

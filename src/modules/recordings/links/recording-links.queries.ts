@@ -1,6 +1,7 @@
 import { accountNotOnHold } from '../../../access/accounts.queries.js';
 import type { SqlRunner, Tx } from '../../../platform/database/database.service.js';
-import { pickDue, selectList } from '../../../platform/database/statement-parts.js';
+import { type HeldLease, type LeasedTable, lockLeased, pickDue } from '../../../platform/database/leases.queries.js';
+import { selectList } from '../../../platform/database/statement-parts.js';
 import { Recording } from '../recording.entity.js';
 import type { RecordingLink } from './recording-link.entity.js';
 
@@ -11,7 +12,7 @@ export type LinkLease = Pick<RecordingLink, 'recordingId' | 'accountId' | 'encry
   reservedKey: string | null;
 };
 
-type HeldLink = Pick<LinkLease, 'recordingId' | 'leaseToken'>;
+export const LINKS: LeasedTable = { table: 'recording_links', token: 'lease_token', until: 'due_at' };
 
 const COLUMNS = selectList(Recording, 'r');
 
@@ -36,7 +37,7 @@ export async function reopenLink(tx: Tx, recordingId: string, accountId: string)
 }
 
 const CLAIM = `
-  ${pickDue('recording_links', 'recording_id', 'lease_token', accountNotOnHold('a.id'))}
+  ${pickDue(LINKS, accountNotOnHold('a.id'))}
   UPDATE recording_links l SET lease_token = $1, due_at = clock_timestamp() + make_interval(secs => $2),
     attempt = attempt + 1, claims = claims + 1
   FROM picked WHERE l.recording_id = picked.recording_id
@@ -56,24 +57,13 @@ export async function claimLink(
   return lease ?? null;
 }
 
-/** SQL, because of the clock of the database. @returns whether the lease is still held. */
-export async function renewLink(
-  runner: SqlRunner,
-  { recordingId, leaseToken }: HeldLink,
-  leaseSeconds: number,
-): Promise<boolean> {
-  const rows = await runner.query(
-    `UPDATE recording_links SET due_at = clock_timestamp() + make_interval(secs => $3)
-     WHERE recording_id = $1 AND lease_token = $2 RETURNING 1`,
-    [recordingId, leaseToken, leaseSeconds],
-  );
-  return rows.length > 0;
-}
-
-/** Ends the lease; the next attempt is later. @param attempts 0 when this one does not count. SQL as above. */
+/**
+ * Ends the lease; the next attempt is later. SQL, because of the clock of the database.
+ * @param attempts 0 when this one does not count.
+ */
 export async function releaseLink(
   runner: SqlRunner,
-  { recordingId, leaseToken }: HeldLink,
+  { recordingId, leaseToken }: HeldLease,
   { delaySeconds, attempts }: { delaySeconds: number; attempts: 0 | 1 },
 ): Promise<void> {
   await runner.query(
@@ -87,7 +77,7 @@ export async function releaseLink(
 /** Notes the key before it is reserved, for the next claim of the link. @returns whether the lease is still held. */
 export async function noteReservation(
   runner: SqlRunner,
-  { recordingId, leaseToken }: HeldLink,
+  { recordingId, leaseToken }: HeldLease,
   objectKey: string | null,
 ): Promise<boolean> {
   const rows = await runner.query(
@@ -101,16 +91,12 @@ export async function noteReservation(
  * Locks the recording of a link, and then the link: a deletion locks them in that order, too.
  * @returns null when the lease is lost, or the recording deleted.
  */
-export async function lockLinked(tx: Tx, { recordingId, leaseToken }: HeldLink): Promise<Recording | null> {
+export async function lockLinked(tx: Tx, held: HeldLease): Promise<Recording | null> {
   const [recording] = await tx.query<Recording>(
     `SELECT ${COLUMNS} FROM recordings r WHERE id = $1 AND status = 'processing' FOR UPDATE`,
-    [recordingId],
+    [held.recordingId],
   );
-  const held = await tx.query('SELECT 1 FROM recording_links WHERE recording_id = $1 AND lease_token = $2 FOR UPDATE', [
-    recordingId,
-    leaseToken,
-  ]);
-  return held.length > 0 ? (recording ?? null) : null;
+  return (await lockLeased(tx, LINKS, held)) ? (recording ?? null) : null;
 }
 
 /** Removes the link of a recording that has its file. */

@@ -3,6 +3,7 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type Tx } from '../../../platform/database/database.service.js';
+import { renewLease } from '../../../platform/database/leases.queries.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
 import type { JobQueue } from '../../../platform/queue/job-queue.js';
 import { SecretsService } from '../../../platform/secrets.service.js';
@@ -20,10 +21,10 @@ import {
   endLink,
   insertLink,
   type LinkLease,
+  LINKS,
   lockLinked,
   noteReservation,
   releaseLink,
-  renewLink,
   reopenLink,
 } from './recording-links.queries.js';
 
@@ -63,7 +64,7 @@ export class RecordingLinksService implements OnModuleInit {
 
   /** Whether the lease is still held. */
   async renew(lease: LinkLease): Promise<boolean> {
-    return await renewLink(this.database, lease, this.env.leaseSeconds);
+    return await renewLease(this.database, LINKS, lease, this.env.leaseSeconds);
   }
 
   /** Ends the lease without a result. By default the attempt does not count. */

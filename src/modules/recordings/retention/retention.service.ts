@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { NIL } from 'uuid';
 import { recordChanges } from '../../../access/audit-trail.js';
 import { DatabaseService } from '../../../platform/database/database.service.js';
 import { EventBus } from '../../../platform/database/event-bus.js';
@@ -28,7 +29,7 @@ export type { DeletionPosition, UpcomingDeletion } from './retention.queries.js'
 const BATCH = 100;
 
 /** Before the first deletion of all. */
-const FIRST: DeletionPosition = { dueMicros: '0', id: '00000000-0000-0000-0000-000000000000' };
+const FIRST: DeletionPosition = { dueMicros: '0', id: NIL };
 
 /** Deletes what has been kept for as long as it is to be (D78), unless it is on hold (D79). */
 @Injectable()

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
+import { NIL, v7 as uuidv7 } from 'uuid';
 import { Env } from '../../../platform/config/env.js';
 import { DatabaseService, type SqlRunner, type Tx } from '../../../platform/database/database.service.js';
 import { traces } from '../../../platform/observability/traces/traces.js';
@@ -43,7 +43,7 @@ export interface Position {
 }
 
 /** Before the first row of all. */
-export const FIRST_PLACE: Position = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+export const FIRST_PLACE: Position = { at: '-infinity', id: NIL };
 
 /** Publishes events in the feed and to the webhooks that subscribe to them. Extensions publish their own kinds. */
 @Injectable()

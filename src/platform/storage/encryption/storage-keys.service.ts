@@ -3,6 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
 import { Repository } from 'typeorm';
+import { NIL } from 'uuid';
 import { sharedRun } from '../../concurrency/shared-run.js';
 import { Env } from '../../config/env.js';
 import type { Tx } from '../../database/database.service.js';
@@ -22,7 +23,6 @@ const LOOK_KEPT_MS = 5000;
 /** After which no upload can be about to be stored that has asked for the version before. */
 const SUPERSEDED_SECONDS = 2 * 3600;
 const MAX_KEPT = 10_000;
-const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
 const FIRST_VERSION = 1;
 const MAX_VERSION = 1_000_000_000;
 
@@ -200,7 +200,7 @@ export class StorageKeysService implements OnApplicationShutdown {
     const prefix = await this.wrapper().currentPrefix();
     let batch: WrappedKey[] = [];
     do {
-      const { accountId, version } = batch.at(-1) ?? { accountId: NO_ACCOUNT, version: 0 };
+      const { accountId, version } = batch.at(-1) ?? { accountId: NIL, version: 0 };
       batch = await this.rows
         .createQueryBuilder('k')
         .select(['k.accountId', 'k.version', 'k.wrappedKey'])
