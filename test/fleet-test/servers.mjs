@@ -174,12 +174,16 @@ export class Servers {
   }
 }
 
-/** A process that fails three checks gets no requests, and those that it holds are given up. */
+/**
+ * A process that fails three checks gets no requests, and those that it holds are given up. When none is ready, as without S3,
+ * those that live answer what they can.
+ */
 export function frontConfiguration(apis) {
-  const servers = apis.map(({ host, url }) => `  server ${host.name} ${new URL(url).host} check`);
+  const servers = apis.map(({ host, url }) => `  server ${host.name} ${new URL(url).host} check`).join('\n');
   return `
 defaults
   mode http
+  balance roundrobin
   timeout connect 2s
   timeout check 2s
   timeout client 60s
@@ -188,17 +192,20 @@ defaults
   retries 2
   option redispatch 1
   retry-on conn-failure
+  http-check expect status 200
+  default-server inter 500ms fall 3 rise 1 on-marked-down shutdown-sessions
 frontend front
   bind :${FRONT_PORT}
   default_backend api
   monitor-uri ${ALL_UP}
   monitor fail if { nbsrv(api) lt ${apis.length} }
+  use_backend live if { nbsrv(api) eq 0 }
 backend api
-  balance roundrobin
   option httpchk GET /health/ready
-  http-check expect status 200
-  default-server inter 500ms fall 3 rise 1 on-marked-down shutdown-sessions
-${servers.join('\n')}
+${servers}
+backend live
+  option httpchk GET /health/live
+${servers}
 `;
 }
 

@@ -40,13 +40,15 @@ describe('tableOf', () => {
   });
 });
 
-it('gives HAProxy each process, its check, and the end of sessions of one that fails it', () => {
+it('gives HAProxy each process, its checks, and the end of sessions of one that fails them', () => {
   const text = frontConfiguration([
     { host: { name: 'api1' }, url: 'http://10.231.0.11:3001' },
     { host: { name: 'api2' }, url: 'http://10.231.0.12:3002' },
   ]);
-  expect(text).toContain('  server api1 10.231.0.11:3001 check\n  server api2 10.231.0.12:3002 check\n');
-  expect(text).toContain('option httpchk GET /health/ready');
+  const servers = '  server api1 10.231.0.11:3001 check\n  server api2 10.231.0.12:3002 check\n';
+  expect(text).toContain(`backend api\n  option httpchk GET /health/ready\n${servers}`);
+  expect(text).toContain(`backend live\n  option httpchk GET /health/live\n${servers}`);
+  expect(text).toContain('use_backend live if { nbsrv(api) eq 0 }');
   expect(text).toMatch(/default-server .* on-marked-down shutdown-sessions/);
 });
 
