@@ -11,7 +11,8 @@ export async function checkRows<Row extends readonly [unknown, ...unknown[]]>(
     try {
       await check(...row);
     } catch (error) {
-      problems.push(`${String(row[0])}: ${error instanceof Error ? error.message : String(error)}`);
+      const about = typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0]);
+      problems.push(`${about}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   if (problems.length > 0) throw new Error(problems.join('\n\n'));
