@@ -27,6 +27,7 @@ import { AccountExports1795602000000 } from './0026-account-exports.js';
 import { LengthOrder1795602100000 } from './0027-length-order.js';
 import { StorageKeys1795602200000 } from './0028-storage-keys.js';
 import { Backups1795602400000 } from './0030-backups.js';
+import { AuditFilters1795602500000 } from './0031-audit-filters.js';
 
 const CORE: Migration[] = [
   InitialSchema1763683200000,
@@ -56,6 +57,7 @@ const CORE: Migration[] = [
   LengthOrder1795602100000,
   StorageKeys1795602200000,
   Backups1795602400000,
+  AuditFilters1795602500000,
 ];
 
 /** Every migration in the order in which they run: those of the core, then those of each extension. */

@@ -8,7 +8,7 @@ import {
 import { addKeyUses } from '../../src/modules/api-keys/api-key-credentials.service.js';
 import { ApiKeysService } from '../../src/modules/api-keys/api-keys.service.js';
 import { selectDueLogs, selectUnsealedAccounts } from '../../src/modules/audit/audit-log.queries.js';
-import { AuditLogService } from '../../src/modules/audit/audit-log.service.js';
+import { AuditLogService, type Extent, extentOf, newestOf } from '../../src/modules/audit/audit-log.service.js';
 import { readQuotaUsage } from '../../src/modules/recordings/quotas.service.js';
 import { deleteRecordingsOfUser } from '../../src/modules/recordings/recording-erasure.service.js';
 import { pageStatement, selectPageByIndex } from '../../src/modules/recordings/recording-page.queries.js';
@@ -174,14 +174,18 @@ describe('live recordings', () => {
 describe('the audit log', () => {
   it('is read, followed, sealed and trimmed with few pages, however long it is', async () => {
     const other = await service.account();
-    const [target, rare] = [uuidv7(), 'recording.held'];
+    const [target, rare, key, person] = [uuidv7(), 'recording.held', uuidv7(), uuidv7()];
     await query(
-      `INSERT INTO audit_entries (id, account_id, number, previous_hash, hash, at, action, outcome, actor_kind, target_id, targets)
+      `INSERT INTO audit_entries
+         (id, account_id, number, previous_hash, hash, at, action, outcome, actor_kind, key_id, person_id, target_id, targets)
        SELECT gen_random_uuid(), a.id, 1000 + i, 'x', 'x', now() - make_interval(mins => 20001 - i),
-         CASE WHEN i % 1000 = 0 THEN $3 ELSE 'recording.updated' END, 'success', 'system',
+         CASE WHEN i % 1000 = 0 THEN $3 ELSE 'recording.updated' END, 'success',
+         CASE WHEN i % 1000 = 0 THEN 'person' ELSE 'api_key' END,
+         CASE WHEN i % 1000 = 1 THEN $5 WHEN i % 1000 > 0 THEN 'another' END,
+         CASE WHEN i % 1000 = 0 THEN $6 END,
          CASE WHEN i % 1000 = 0 THEN $4 ELSE md5(i::text) END, '[]'
        FROM generate_series(1, 20000) i, unnest($1::uuid[]) AS a (id) WHERE a.id <> $2 OR i % 10 = 0`,
-      [[accountId, other.accountId], other.accountId, rare, target],
+      [[accountId, other.accountId], other.accountId, rare, target, key, person],
     );
     await query(
       `INSERT INTO audit_logs (account_id, last_number, removed_number, retain_days)
@@ -191,23 +195,35 @@ describe('the audit log', () => {
     );
     await query('ANALYZE audit_entries, audit_logs');
     const log = service.app.get(AuditLogService);
-    const page =
-      (filters: object, order: 'ASC' | 'DESC' = 'DESC') =>
-      (runner: SqlRunner) =>
-        runner.query(...log.find(accountId, filters).orderBy('e.number', order).limit(50).getQueryAndParameters());
-    type Row = [name: string, statement: (runner: SqlRunner) => Promise<unknown>];
+    const statement = (found: { getQueryAndParameters: () => [string, unknown[]] }) => (runner: SqlRunner) =>
+      runner.query(...found.getQueryAndParameters());
+    /** Both statements of a list. */
+    const listed = async (filters: object): Promise<((runner: SqlRunner) => Promise<unknown>)[]> => {
+      const extent = extentOf(log.find(accountId, filters));
+      const found = (await extent.getRawOne<Extent>()) as Extent;
+      return [statement(extent), statement(newestOf(log.find(accountId, filters), found).limit(50))];
+    };
+    const tenDaysAgo = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
+    type Row = [name: string, statements: ((runner: SqlRunner) => Promise<unknown>)[]];
     const rows: Row[] = [
-      ['page', page({})],
-      ['page of an action', page({ action: rare })],
-      ['page of a target', page({ target })],
-      ['lines', page({}, 'ASC')],
-      ['accounts with a log to seal', (runner) => selectUnsealedAccounts(runner, 100)],
-      ['logs with entries to remove', (runner) => selectDueLogs(runner, 100)],
+      ['page', [statement(newestOf(log.find(accountId, {}), { first: 1001, last: 15_000 }).limit(50))]],
+      ['page of a kind of actor', await listed({ actor: 'person' })],
+      ['page of a key', await listed({ actor: key })],
+      ['page of a person', await listed({ actor: person })],
+      ['page of a day', await listed({ date_from: tenDaysAgo, date_to: tenDaysAgo })],
+      ['page of an actor until a day', await listed({ date_to: tenDaysAgo, actor: 'person' })],
+      ['page of an action', await listed({ action: rare })],
+      ['page of a target', await listed({ target })],
+      ['lines', [statement(log.find(accountId, {}).orderBy('e.number', 'ASC').limit(50))]],
+      ['accounts with a log to seal', [(runner) => selectUnsealedAccounts(runner, 100)]],
+      ['logs with entries to remove', [(runner) => selectDueLogs(runner, 100)]],
     ];
-    await checkRows(rows, async (_, statement) => {
-      const { pages, scanned } = await costOf(service.database, statement);
-      expect(pages).toBeLessThan(200);
-      expect(scanned).not.toContain('audit_entries');
+    await checkRows(rows, async (_, statements) => {
+      for (const work of statements) {
+        const { pages, scanned } = await costOf(service.database, work);
+        expect(pages).toBeLessThan(200);
+        expect(scanned).not.toContain('audit_entries');
+      }
     });
   });
 });

@@ -24,6 +24,13 @@ export interface Verification {
   broken: BrokenEntry | null;
 }
 
+/** Sealed entries of a list: how many, and between which numbers. */
+export interface Extent {
+  total: number;
+  first: number;
+  last: number;
+}
+
 /** Seals the entries of the audit log in a chain for each account, lists and verifies them (D98). */
 @Injectable()
 export class AuditLogService {
@@ -37,13 +44,24 @@ export class AuditLogService {
   async list(accountId: string, query: AuditLogQuery): Promise<PageResult<NamedEntry>> {
     checkDays(query);
     await this.seal(accountId);
-    const { page, limit } = query;
-    const [items, total] = await this.find(accountId, query)
-      .orderBy('e.number', 'DESC')
-      .offset(page * limit)
-      .limit(limit)
-      .getManyAndCount();
+    const { action, actor, target, date_from: from, date_to: to } = query;
+    const isFiltered = [action, actor, target, from, to].some((filter) => filter !== undefined);
+    const skipped = query.page * query.limit;
+    const found = this.find(accountId, query);
+    const extent = await (isFiltered ? extentOf(found).getRawOne<Extent>() : this.extentOfAll(accountId));
+    const { total, first, last } = extent as Extent;
+    // No number is missing in the whole log: a page begins at its number, and nothing is skipped.
+    const page = isFiltered
+      ? newestOf(found, { first, last }).offset(skipped)
+      : newestOf(found, { first, last: last - skipped });
+    const items = await page.limit(query.limit).getMany();
     return { items: await this.withNames(items), total };
+  }
+
+  private async extentOfAll(accountId: string): Promise<Extent> {
+    const log = await this.logs.findOneBy({ accountId });
+    const [removed, last] = [Number(log?.removedNumber ?? 0), Number(log?.lastNumber ?? 0)];
+    return { total: last - removed, first: removed + 1, last };
   }
 
   /** Oldest first, behind the entry with the number `after`, with all that was committed before. @throws InvalidRequestError */
@@ -142,3 +160,17 @@ export class AuditLogService {
     return isSealed ? null : { number: Number(number), id, problem: 'unexpected' };
   }
 }
+
+/** In indexes alone. Postgres would look for a day in the past from the end of the log if it did not know where it ends. */
+export const extentOf = (found: SelectQueryBuilder<AuditEntry>): SelectQueryBuilder<AuditEntry> =>
+  found
+    .clone()
+    .select('count(*)::integer', 'total')
+    .addSelect('coalesce(min(e.number), 0)::float8', 'first')
+    .addSelect('coalesce(max(e.number), 0)::float8', 'last');
+
+export const newestOf = (
+  found: SelectQueryBuilder<AuditEntry>,
+  { first, last }: Pick<Extent, 'first' | 'last'>,
+): SelectQueryBuilder<AuditEntry> =>
+  found.andWhere('e.number BETWEEN :first AND :last', { first, last }).orderBy('e.number', 'DESC');
