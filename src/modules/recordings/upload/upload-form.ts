@@ -89,48 +89,11 @@ function openParser(request: IncomingMessage, maxFields: number): Busboy {
   if (type.length > MAX_TYPE_LENGTH) throw noBoundary();
   try {
     const limits = { ...LIMITS, fields: maxFields, parts: maxFields + 2 };
-    const parser = busboy({ headers, limits, defParamCharset: 'utf8', preservePath: true });
-    takeControlCharacters(parser);
-    return parser;
+    return busboy({ headers, limits, defParamCharset: 'utf8', preservePath: true });
   } catch {
     throw noBoundary();
   }
 }
-
-/** What busboy reads the head of a part with: set where a head begins, null behind its end. */
-interface HeadParser {
-  push(chunk: Buffer, start: number, end: number): number;
-}
-
-/**
- * busboy calls a form malformed if the name of its file has a control character, which `fetch` and curl send as it is.
- * Between quotation marks it arrives as a tab here, for `cleanFilename` to remove. Chunks are copied, because audio may
- * begin in the middle of one.
- */
-function takeControlCharacters(parser: Busboy): void {
-  let current: HeadParser | null = null;
-  Object.defineProperty(parser, '_hparser', {
-    get: () => current,
-    set: (next: HeadParser | null) => {
-      current = next;
-      if (!next) return;
-      const push = (Object.getPrototypeOf(next) as HeadParser).push.bind(next);
-      let isQuoted = false;
-      next.push = (chunk, start, end) => {
-        const copy = Buffer.from(chunk);
-        for (let at = start; at < end; at++) {
-          const code = copy[at]!;
-          if (code === QUOTATION_MARK) isQuoted = !isQuoted;
-          else if (isQuoted && isControl(code)) copy[at] = TAB;
-        }
-        return push(copy, start, end);
-      };
-    },
-  });
-}
-
-const [TAB, LF, CR, QUOTATION_MARK, DELETE] = [0x09, 0x0a, 0x0d, 0x22, 0x7f];
-const isControl = (code: number): boolean => (code < 0x20 && code !== LF && code !== CR) || code === DELETE;
 
 function readForm(
   request: IncomingMessage,
