@@ -1,3 +1,4 @@
+import { NIL } from 'uuid';
 import type { Env } from '../../config/env.js';
 import type { SqlRunner } from '../../database/database.service.js';
 import { SecretsService } from '../../secrets.service.js';
@@ -41,6 +42,13 @@ export function keyWrappersOf(env: Settings): KeyWrapper[] {
   return env.storageEncryption === 'kms' ? [...kms, ...own] : [...own, ...kms];
 }
 
+interface WrappedKey {
+  /** Of the account. */
+  id: string;
+  version: number;
+  text: string;
+}
+
 /** Rows that one statement reads. */
 const BATCH = 500;
 
@@ -48,15 +56,15 @@ const BATCH = 500;
 export async function countUnreadable(env: Settings, runner: SqlRunner): Promise<number> {
   const wrappers = keyWrappersOf(env);
   let count = 0;
-  for (let last = { id: '00000000-0000-0000-0000-000000000000', version: 0 }; ;) {
-    const rows = await runner.query<{ id: string; version: number; text: string }>(
+  for (let last: Pick<WrappedKey, 'id' | 'version'> = { id: NIL, version: 0 }; ;) {
+    const rows = await runner.query<WrappedKey>(
       `SELECT account_id AS id, version, wrapped_key AS text FROM storage_keys
        WHERE (account_id, version) > ($1::uuid, $2) ORDER BY account_id, version LIMIT $3`,
       [last.id, last.version, BATCH],
     );
     count += rows.filter(({ text }) => !wrappers.some((wrapper) => wrapper.canUnwrap(text))).length;
     if (rows.length < BATCH) break;
-    last = rows.at(-1) as (typeof rows)[number];
+    last = rows.at(-1) as WrappedKey;
   }
   for (const wrapper of wrappers) await wrapper.close?.();
   return count;
