@@ -269,7 +269,7 @@ describe.each(['disk', 's3'] as const)('storage:encrypt on %s', (driver) => {
     const archive = await archiveOf(client);
     expect(audio.map((bytes) => archive.includes(bytes))).toEqual([true, true, true]);
     for (const id of ids) await client.delete(`/v1/recordings/${id}`).expect(204);
-  }, 180_000);
+  }, 60_000);
 
   it('an account can be removed before the hour of what was replaced is over', async () => {
     const client = await service.account();
